@@ -1,0 +1,79 @@
+#include "autograd/blas.hpp"
+
+#include "autograd/random.hpp"
+
+#include <xtensor-blas/xblas.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+// Not in the BLAS standard; weak, so that another BLAS links as well.
+extern "C" {
+char* openblas_get_config() __attribute__((weak));
+char* openblas_get_corename() __attribute__((weak));
+void openblas_set_num_threads(int) __attribute__((weak));
+}
+
+namespace surd::blas {
+
+void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, Real alpha,
+          const Real* a, std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc) {
+  if (m == 0 || n == 0) return;
+  const auto op = [](Transpose t) { return t == Transpose::no ? cxxblas::NoTrans : cxxblas::Trans; };
+  const auto index = [](std::size_t i) { return static_cast<xt::blas_index_t>(i); };
+  // BLAS wants leading dimensions of at least 1 even where an axis is empty.
+  const auto leading = [&](std::size_t i) { return index(std::max<std::size_t>(i, 1)); };
+  cxxblas::gemm<xt::blas_index_t>(cxxblas::RowMajor, op(transpose_a), op(transpose_b), index(m), index(n), index(k),
+                                  alpha, a, leading(lda), b, leading(ldb), beta, c, leading(ldc));
+}
+
+std::string description() { return openblas_get_config != nullptr ? openblas_get_config() : "unknown BLAS"; }
+std::string core_name() { return openblas_get_corename != nullptr ? openblas_get_corename() : "unknown"; }
+
+double self_test_error() {
+  struct Case {
+    std::size_t m, n, k;
+  };
+  double worst = 0;
+  for (const Case& c : {Case{1, 1, 1}, Case{3, 5, 7}, Case{16, 16, 16}, Case{33, 17, 65}, Case{64, 48, 96}}) {
+    const random::Stream stream(0, "self-test", "gemm");
+    const auto draw = [&](std::size_t count, std::uint64_t first) {
+      std::vector<Real> values(count);
+      for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<Real>(2 * stream.uniform(first + i) - 1);
+      return values;
+    };
+    const auto a = draw(c.m * c.k, 0), b = draw(c.k * c.n, 1 << 20), start = draw(c.m * c.n, 2 << 20);
+    for (const Transpose ta : {Transpose::no, Transpose::yes}) {
+      for (const Transpose tb : {Transpose::no, Transpose::yes}) {
+        auto result = start;
+        gemm(ta, tb, c.m, c.n, c.k, Real(1.5), a.data(), b.data(), Real(0.5), result.data());
+        for (std::size_t i = 0; i < c.m; ++i) {
+          for (std::size_t j = 0; j < c.n; ++j) {
+            double exact = 0;
+            for (std::size_t l = 0; l < c.k; ++l)
+              exact += static_cast<double>(ta == Transpose::no ? a[i * c.k + l] : a[l * c.m + i]) *
+                       (tb == Transpose::no ? b[l * c.n + j] : b[j * c.k + l]);
+            exact = 1.5 * exact + 0.5 * start[i * c.n + j];
+            const double error = std::fabs(result[i * c.n + j] - exact) / static_cast<double>(c.k);
+            worst = std::isfinite(error) ? std::max(worst, error) : std::numeric_limits<double>::infinity();
+          }
+        }
+      }
+    }
+  }
+  return worst;
+}
+
+double self_test_tolerance() { return 8 * std::numeric_limits<Real>::epsilon(); }
+
+void initialize() {
+  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
+  const double error = self_test_error();
+  expect(error <= self_test_tolerance(), "BLAS self-test",
+         "matrix products of {} are wrong: relative error {:.3g}, allowed {:.3g}; install another BLAS", description(),
+         error, self_test_tolerance());
+}
+
+}  // namespace surd::blas

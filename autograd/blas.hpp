@@ -1,0 +1,38 @@
+#pragma once
+
+#include "autograd/tensor.hpp"
+
+#include <cstddef>
+#include <string>
+
+/// The only door to BLAS. Matrices are row-major, given by a pointer and a leading dimension (elements from one row to
+/// the next), so that one head of [B, T, H d_k] is a pointer offset and never a copy.
+namespace surd::blas {
+
+enum class Transpose { no, yes };
+
+/// C[m, n] = alpha op(A) op(B) + beta C, with op(A) [m, k] and op(B) [k, n]. beta = 0 overwrites C, whatever it holds.
+void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, Real alpha,
+          const Real* a, std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc);
+
+/// The same for whole matrices, whose leading dimensions are their row lengths.
+inline void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, Real alpha,
+                 const Real* a, const Real* b, Real beta, Real* c) {
+  gemm(transpose_a, transpose_b, m, n, k, alpha, a, transpose_a == Transpose::no ? k : m, b,
+       transpose_b == Transpose::no ? n : k, beta, c, n);
+}
+
+/// Which library answers, e.g. "OpenBLAS 0.3.21 ... pthreads", and the core its kernels were chosen for.
+std::string description();
+std::string core_name();
+
+/// Largest relative deviation of gemm from a naive product over a set of shapes and transpositions; a sound build stays
+/// below self_test_tolerance. Takes about a millisecond.
+double self_test_error();
+double self_test_tolerance();
+
+/// Keeps BLAS on one thread, which is faster for small products and leaves the cores to replicas and runs side by side,
+/// and throws Error when the self-test fails: a wrong BLAS build must not train silently.
+void initialize();
+
+}  // namespace surd::blas

@@ -1,0 +1,70 @@
+#include "autograd/gradcheck.hpp"
+
+#include "autograd/random.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace surd {
+
+GradcheckResult gradcheck(const std::function<Variable(Tape&, const std::vector<Variable>&)>& f,
+                          std::vector<Tensor> inputs, ParameterSet* parameters, const GradcheckOptions& options) {
+  const random::Stream cotangent_stream(options.seed, "gradcheck", "cotangent");
+  const random::Stream probe_stream(options.seed, "gradcheck", "probe");
+
+  const auto run = [&](Tape& tape, std::vector<Variable>& leaves) {
+    for (const Tensor& input : inputs) leaves.push_back(tape.input(input, true));
+    return f(tape, leaves);
+  };
+  const auto cotangent_at = [&](std::size_t i) { return cotangent_stream.normal(i); };
+  const auto objective = [&] {
+    Tape tape(TapeOptions{});
+    std::vector<Variable> leaves;
+    const Tensor& value = run(tape, leaves).value();
+    double total = 0;
+    for (std::size_t i = 0; i < value.size(); ++i) total += cotangent_at(i) * static_cast<double>(value.data()[i]);
+    return total;
+  };
+
+  if (parameters != nullptr) parameters->clear_gradients();
+  Tape tape(TapeOptions{});
+  std::vector<Variable> leaves;
+  const Variable root = run(tape, leaves);
+  Tensor cotangent(root.shape());
+  for (std::size_t i = 0; i < cotangent.size(); ++i) cotangent.data()[i] = static_cast<Real>(cotangent_at(i));
+  tape.backward(root, std::move(cotangent));
+
+  GradcheckResult result;
+  std::uint64_t draws = 0;
+  const auto compare = [&](Tensor& values, const Real* analytic, const std::string& name) {
+    double largest = 1;
+    for (std::size_t i = 0; analytic != nullptr && i < values.size(); ++i)
+      largest = std::max(largest, std::fabs(static_cast<double>(analytic[i])));
+    const bool all = values.size() <= options.probes;
+    for (std::size_t probe = 0; probe < std::min(values.size(), options.probes); ++probe) {
+      const std::size_t i = all ? probe : probe_stream.integer(draws++, values.size());
+      const Real original = values.data()[i];
+      const double step = options.step * std::max(1.0, std::fabs(static_cast<double>(original)));
+      values.data()[i] = static_cast<Real>(original + step);
+      const double after = objective();
+      values.data()[i] = static_cast<Real>(original - step);
+      const double before = objective();
+      values.data()[i] = original;
+      const double numeric = (after - before) / (2 * step);
+      const double exact = analytic == nullptr ? 0 : static_cast<double>(analytic[i]);
+      const double deviation = std::fabs(numeric - exact) / largest;
+      if (deviation <= result.worst || std::isnan(result.worst)) continue;  // a NaN is the worst
+      result.worst = deviation;
+      result.where = fmt::format("{}[{}]: differences say {:.9g}, backward says {:.9g}", name, i, numeric, exact);
+    }
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    compare(inputs[i], leaves[i].has_gradient() ? leaves[i].gradient().data() : nullptr, fmt::format("input {}", i));
+  if (parameters != nullptr)
+    for (Parameter& parameter : *parameters)
+      compare(parameter.value, parameter.gradient.empty ? nullptr : parameter.gradient.sum.data(), parameter.name);
+  result.passed = result.worst <= options.tolerance;  // false for NaN
+  return result;
+}
+
+}  // namespace surd

@@ -1,0 +1,109 @@
+#include "autograd/kernels/elementwise.hpp"
+
+#include "autograd/kernels/simd.hpp"
+
+#include <cmath>
+
+namespace surd::kernels {
+
+namespace {
+constexpr Real inv_sqrt_2 = Real(0.70710678118654752440);
+constexpr Real inv_sqrt_2_pi = Real(0.39894228040143267794);
+}  // namespace
+
+void accumulate(const Real* x, Real* y, std::size_t n) { add(x, y, y, n); }
+void axpy(Real a, const Real* x, Real* y, std::size_t n) {
+  map([a](Batch u, Batch v) { return xsimd::fma(Batch(a), u, v); }, n, y, x, y);
+}
+void add(const Real* a, const Real* b, Real* y, std::size_t n) {
+  map([](Batch u, Batch v) { return u + v; }, n, y, a, b);
+}
+void subtract(const Real* a, const Real* b, Real* y, std::size_t n) {
+  map([](Batch u, Batch v) { return u - v; }, n, y, a, b);
+}
+void multiply(const Real* a, const Real* b, Real* y, std::size_t n) {
+  map([](Batch u, Batch v) { return u * v; }, n, y, a, b);
+}
+void divide(const Real* a, const Real* b, Real* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) y[i] = a[i] / b[i];
+}
+void scale(Real a, const Real* x, Real* y, std::size_t n) {
+  map([a](Batch u) { return Batch(a) * u; }, n, y, x);
+}
+Real dot(const Real* a, const Real* b, std::size_t n) {
+  return sum([](Batch u, Batch v) { return u * v; }, n, a, b);
+}
+Real sum(const Real* x, std::size_t n) {
+  return sum([](Batch u) { return u; }, n, x);
+}
+
+void add_bias(const Real* x, const Real* bias, Real* y, std::size_t rows, std::size_t n) {
+  for (std::size_t r = 0; r < rows; ++r) add(x + r * n, bias, y + r * n, n);
+}
+void sum_rows(const Real* dy, Real beta, Real* dbias, std::size_t rows, std::size_t n) {
+  if (beta == 0) std::fill_n(dbias, n, Real(0));
+  for (std::size_t r = 0; r < rows; ++r) accumulate(dy + r * n, dbias, n);
+}
+
+void relu(const Real* x, Real* y, std::size_t n) {
+  // max(0, NaN) would hide a NaN; the comparison keeps it.
+  map([](Batch u) { return xsimd::select(u < Batch(Real(0)), Batch(Real(0)), u); }, n, y, x);
+}
+void relu_backward(const Real* y, const Real* dy, Real* dx, std::size_t n) {
+  map([](Batch v, Batch g) { return xsimd::select(v > Batch(Real(0)), g, Batch(Real(0))); }, n, dx, y, dy);
+}
+
+void gelu(const Real* x, Real* y, std::size_t n) {
+  map(
+      [](Batch u) {
+        return Batch(Real(0.5)) * u * (Batch(Real(1)) + xsimd::erf(u * Batch(inv_sqrt_2)));
+      },
+      n, y, x);
+}
+void gelu_backward(const Real* x, const Real* dy, Real* dx, std::size_t n) {
+  // d/dx x Phi(x) = Phi(x) + x phi(x)
+  map(
+      [](Batch u, Batch g) {
+        const Batch cumulative = Batch(Real(0.5)) * (Batch(Real(1)) + xsimd::erf(u * Batch(inv_sqrt_2)));
+        const Batch density = Batch(inv_sqrt_2_pi) * xsimd::exp(Batch(Real(-0.5)) * u * u);
+        return g * xsimd::fma(u, density, cumulative);
+      },
+      n, dx, x, dy);
+}
+
+void tanh(const Real* x, Real* y, std::size_t n) {
+  map([](Batch u) { return xsimd::tanh(u); }, n, y, x);
+}
+void tanh_backward(const Real* y, const Real* dy, Real* dx, std::size_t n) {
+  map([](Batch v, Batch g) { return g * (Batch(Real(1)) - v * v); }, n, dx, y, dy);
+}
+void sigmoid(const Real* x, Real* y, std::size_t n) {
+  map([](Batch u) { return Batch(Real(1)) / (Batch(Real(1)) + xsimd::exp(-u)); }, n, y, x);
+}
+void sigmoid_backward(const Real* y, const Real* dy, Real* dx, std::size_t n) {
+  map([](Batch v, Batch g) { return g * v * (Batch(Real(1)) - v); }, n, dx, y, dy);
+}
+void exp(const Real* x, Real* y, std::size_t n) {
+  map([](Batch u) { return xsimd::exp(u); }, n, y, x);
+}
+void log(const Real* x, Real* y, std::size_t n) {
+  map([](Batch u) { return xsimd::log(u); }, n, y, x);
+}
+
+DropoutRate::DropoutRate(double rate)
+    : threshold(static_cast<std::uint32_t>(std::lround(rate * 65536))),
+      keep_scale(static_cast<Real>(1 / (1 - static_cast<double>(threshold) / 65536))) {}
+
+void dropout_mask(const random::Stream& stream, std::uint64_t first, DropoutRate rate, Real* mask, std::size_t n) {
+  std::size_t i = 0;
+  while (i < n) {
+    const std::uint64_t element = first + i;
+    const auto words = stream.block(element / 8);
+    for (std::uint64_t part = element % 8; part < 8 && i < n; ++part, ++i) {
+      const std::uint32_t bits = (words[part / 2] >> (16 * (part % 2))) & 0xffff;
+      mask[i] = bits < rate.threshold ? Real(0) : rate.keep_scale;
+    }
+  }
+}
+
+}  // namespace surd::kernels

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "autograd/random.hpp"
+#include "autograd/tensor.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+/// Element by element, on raw pointers of `n` elements; y may be an input. Forward beside backward: `dy` is the
+/// cotangent of the result, and a backward function writes the input's cotangent to `dx`.
+namespace surd::kernels {
+
+void accumulate(const Real* x, Real* y, std::size_t n);  ///< y += x
+void axpy(Real a, const Real* x, Real* y, std::size_t n);  ///< y += a x
+void add(const Real* a, const Real* b, Real* y, std::size_t n);
+void subtract(const Real* a, const Real* b, Real* y, std::size_t n);
+void multiply(const Real* a, const Real* b, Real* y, std::size_t n);
+void scale(Real a, const Real* x, Real* y, std::size_t n);  ///< y = a x
+Real dot(const Real* a, const Real* b, std::size_t n);
+Real sum(const Real* x, std::size_t n);
+
+/// y[r, j] = x[r, j] + bias[j]
+void add_bias(const Real* x, const Real* bias, Real* y, std::size_t rows, std::size_t n);
+/// dbias[j] = beta dbias[j] + sum_r dy[r, j]
+void sum_rows(const Real* dy, Real beta, Real* dbias, std::size_t rows, std::size_t n);
+
+void relu(const Real* x, Real* y, std::size_t n);
+void relu_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);  ///< from the result
+/// GELU(x) = x Phi(x), exact (Hendrycks & Gimpel, arXiv 1606.08415).
+void gelu(const Real* x, Real* y, std::size_t n);
+void gelu_backward(const Real* x, const Real* dy, Real* dx, std::size_t n);
+void tanh(const Real* x, Real* y, std::size_t n);
+void tanh_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);
+void sigmoid(const Real* x, Real* y, std::size_t n);
+void sigmoid_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);
+void exp(const Real* x, Real* y, std::size_t n);
+void log(const Real* x, Real* y, std::size_t n);
+void divide(const Real* a, const Real* b, Real* y, std::size_t n);
+
+/// The chance of a drop is rounded to a multiple of 2^-16, so that one Philox block decides eight elements.
+struct DropoutRate {
+  explicit DropoutRate(double rate);
+  std::uint32_t threshold;  ///< dropped where 16 random bits are below it
+  Real keep_scale;          ///< 1 / (1 - rounded rate)
+};
+
+/// mask[i] = keep_scale or 0, decided by element first + i of the stream.
+void dropout_mask(const random::Stream& stream, std::uint64_t first, DropoutRate rate, Real* mask, std::size_t n);
+
+}  // namespace surd::kernels

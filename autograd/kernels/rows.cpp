@@ -1,0 +1,143 @@
+#include "autograd/kernels/rows.hpp"
+
+#include "autograd/kernels/elementwise.hpp"
+#include "autograd/kernels/simd.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace surd::kernels {
+namespace {
+
+/// y = exp(x - shift); returns the sum. y may be x.
+Real exp_shifted(const Real* x, Real shift, Real* y, std::size_t n) {
+  Batch total(Real(0));
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const Batch e = xsimd::exp(Batch::load_unaligned(x + i) - Batch(shift));
+    e.store_unaligned(y + i);
+    total += e;
+  }
+  Real sum = xsimd::hadd(total);
+  if (i < n) {
+    store_part(xsimd::exp(load_part(x + i, n - i, shift) - Batch(shift)), y + i, n - i);
+    for (; i < n; ++i) sum += y[i];
+  }
+  return sum;
+}
+
+/// sum exp(x - shift), without storing it.
+Real sum_exp_shifted(const Real* x, Real shift, std::size_t n) {
+  Batch total(Real(0));
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) total += xsimd::exp(Batch::load_unaligned(x + i) - Batch(shift));
+  if (i < n) total += xsimd::exp(load_part(x + i, n - i, std::numeric_limits<Real>::lowest()) - Batch(shift));
+  return xsimd::hadd(total);
+}
+
+}  // namespace
+
+void softmax_row(const Real* x, Real* y, std::size_t n, bool subtract_max) {
+  if (n == 0) return;
+  const Real total = exp_shifted(x, subtract_max ? maximum(n, x) : Real(0), y, n);
+  scale(1 / total, y, y, n);
+}
+
+void softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size_t n) {
+  const Real inner = dot(y, dy, n);
+  map([inner](Batch p, Batch g) { return p * (g - Batch(inner)); }, n, dx, y, dy);
+}
+
+void log_softmax_row(const Real* x, Real* y, std::size_t n) {
+  if (n == 0) return;
+  const Real top = maximum(n, x);
+  const Real log_total = top + std::log(sum_exp_shifted(x, top, n));
+  map([log_total](Batch u) { return u - Batch(log_total); }, n, y, x);
+}
+
+void log_softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size_t n) {
+  const Real total = sum(dy, n);
+  map([total](Batch v, Batch g) { return g - Batch(total) * xsimd::exp(v); }, n, dx, y, dy);
+}
+
+void layer_norm(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* normalized,
+                Real* inverse_deviation, std::size_t rows, std::size_t n) {
+  for (std::size_t r = 0; r < rows; ++r, x += n, y += n, normalized += n) {
+    const Real mean = sum(x, n) / static_cast<Real>(n);
+    map([mean](Batch u) { return u - Batch(mean); }, n, normalized, x);
+    const Real variance = dot(normalized, normalized, n) / static_cast<Real>(n);
+    const Real inverse = 1 / std::sqrt(variance + epsilon);
+    scale(inverse, normalized, normalized, n);
+    map([](Batch h, Batch g, Batch b) { return xsimd::fma(h, g, b); }, n, y, normalized, gain, bias);
+    inverse_deviation[r] = inverse;
+  }
+}
+
+void layer_norm_backward(const Real* dy, const Real* gain, const Real* normalized, const Real* inverse_deviation,
+                         Real* dx, Real* dgain, Real* dbias, std::size_t rows, std::size_t n) {
+  // With g = dy * gain: dx = inverse_deviation (g - mean(g) - normalized mean(g * normalized)); Ba et al., 1607.06450.
+  for (std::size_t r = 0; r < rows; ++r, dy += n, normalized += n) {
+    if (dgain != nullptr) map([](Batch t, Batch g, Batch h) { return xsimd::fma(g, h, t); }, n, dgain, dgain, dy, normalized);
+    if (dbias != nullptr) accumulate(dy, dbias, n);
+    if (dx == nullptr) continue;
+    const Real inverse = inverse_deviation[r];
+    const Real mean_g = dot(dy, gain, n) / static_cast<Real>(n);
+    const Real mean_gh =
+        sum([](Batch g, Batch w, Batch h) { return g * w * h; }, n, dy, gain, normalized) / static_cast<Real>(n);
+    map(
+        [=](Batch g, Batch w, Batch h) {
+          return Batch(inverse) * (g * w - Batch(mean_g) - h * Batch(mean_gh));
+        },
+        n, dx, dy, gain, normalized);
+    dx += n;
+  }
+}
+
+void rms_norm(const Real* x, const Real* gain, Real epsilon, Real* y, Real* normalized, Real* inverse_rms,
+              std::size_t rows, std::size_t n) {
+  for (std::size_t r = 0; r < rows; ++r, x += n, y += n, normalized += n) {
+    const Real inverse = 1 / std::sqrt(dot(x, x, n) / static_cast<Real>(n) + epsilon);
+    scale(inverse, x, normalized, n);
+    if (gain != nullptr)
+      multiply(normalized, gain, y, n);
+    else
+      std::copy_n(normalized, n, y);
+    inverse_rms[r] = inverse;
+  }
+}
+
+void rms_norm_backward(const Real* dy, const Real* gain, const Real* normalized, const Real* inverse_rms, Real* dx,
+                       Real* dgain, std::size_t rows, std::size_t n) {
+  // With g = dy * gain: dx = inverse_rms (g - normalized mean(g * normalized)); Zhang & Sennrich, 1910.07467.
+  for (std::size_t r = 0; r < rows; ++r, dy += n, normalized += n) {
+    if (dgain != nullptr) map([](Batch t, Batch g, Batch h) { return xsimd::fma(g, h, t); }, n, dgain, dgain, dy, normalized);
+    if (dx == nullptr) continue;
+    if (gain != nullptr)
+      multiply(dy, gain, dx, n);
+    else
+      std::copy_n(dy, n, dx);
+    const Real inverse = inverse_rms[r];
+    const Real mean_gh = dot(dx, normalized, n) / static_cast<Real>(n);
+    map([=](Batch g, Batch h) { return Batch(inverse) * (g - h * Batch(mean_gh)); }, n, dx, dx, normalized);
+    dx += n;
+  }
+}
+
+Real cross_entropy_row(const Real* logits, Real* gradient, std::size_t n, std::int32_t target, Real smoothing) {
+  // -sum q log p = log Z - (1 - smoothing) logit[target] - smoothing mean(logit)
+  const Real top = maximum(n, logits);
+  const Real target_logit = logits[target];
+  const Real mean_logit = smoothing == 0 ? Real(0) : sum(logits, n) / static_cast<Real>(n);
+  Real total = 0;
+  if (gradient != nullptr) {
+    total = exp_shifted(logits, top, gradient, n);
+    const Real uniform = smoothing / static_cast<Real>(n);
+    map([=](Batch e) { return e * Batch(1 / total) - Batch(uniform); }, n, gradient, gradient);
+    gradient[target] -= 1 - smoothing;
+  } else {
+    total = sum_exp_shifted(logits, top, n);
+  }
+  return top + std::log(total) - (1 - smoothing) * target_logit - smoothing * mean_logit;
+}
+
+}  // namespace surd::kernels

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "autograd/tensor.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+/// Row by row, on raw pointers: `rows` rows of `n` elements each. Forward beside backward.
+namespace surd::kernels {
+
+/// y = exp(x - c) / sum exp(x - c), with c = max x or, to show what happens without it, c = 0. y may be x.
+void softmax_row(const Real* x, Real* y, std::size_t n, bool subtract_max);
+/// dx = y * (dy - sum(dy * y)). dx may be dy.
+void softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);
+
+/// y = x - log sum exp x. y may be x.
+void log_softmax_row(const Real* x, Real* y, std::size_t n);
+/// dx = dy - exp(y) sum(dy)
+void log_softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);
+
+/// normalized = (x - mean) inverse_deviation, inverse_deviation = 1/sqrt(var + epsilon);
+/// y = normalized * gain + bias.
+void layer_norm(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* normalized,
+                Real* inverse_deviation, std::size_t rows, std::size_t n);
+/// Writes dx; adds to dgain and dbias. Any of the three may be null.
+void layer_norm_backward(const Real* dy, const Real* gain, const Real* normalized, const Real* inverse_deviation,
+                         Real* dx, Real* dgain, Real* dbias, std::size_t rows, std::size_t n);
+
+/// normalized = x / sqrt(mean(x^2) + epsilon); y = normalized * gain; gain may be null for 1.
+void rms_norm(const Real* x, const Real* gain, Real epsilon, Real* y, Real* normalized, Real* inverse_rms,
+              std::size_t rows, std::size_t n);
+/// Writes dx; adds to dgain. Either may be null.
+void rms_norm_backward(const Real* dy, const Real* gain, const Real* normalized, const Real* inverse_rms, Real* dx,
+                       Real* dgain, std::size_t rows, std::size_t n);
+
+/// Cross-entropy of one row of logits against the smoothed target
+/// q = (1 - smoothing) one_hot(target) + smoothing / n (Szegedy et al., arXiv 1512.00567, section 7), in nats.
+/// Writes the logits' cotangent softmax(logits) - q to `gradient` unless that is null; it may be `logits`.
+Real cross_entropy_row(const Real* logits, Real* gradient, std::size_t n, std::int32_t target, Real smoothing);
+
+}  // namespace surd::kernels

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "autograd/tensor.hpp"
+
+#include <xsimd/xsimd.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+/// Loops over raw pointers in SIMD registers. The last, incomplete register is filled with `padding`, so an element's
+/// result does not depend on where in the array it stands.
+namespace surd::kernels {
+
+using Batch = xsimd::batch<Real>;
+inline constexpr std::size_t lanes = Batch::size;
+
+/// The first `count` < lanes elements at x; the rest is `padding`.
+inline Batch load_part(const Real* x, std::size_t count, Real padding = 0) {
+  alignas(64) Real buffer[lanes];
+  std::fill(std::copy_n(x, count, buffer), buffer + lanes, padding);
+  return Batch::load_aligned(buffer);
+}
+
+inline void store_part(Batch value, Real* y, std::size_t count) {
+  alignas(64) Real buffer[lanes];
+  value.store_aligned(buffer);
+  std::copy_n(buffer, count, y);
+}
+
+/// y[i] = f(x...[i]) for i < n; y may be one of the x.
+template <class F, class... X>
+inline void map(F f, std::size_t n, Real* y, const X*... x) {
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) f(Batch::load_unaligned(x + i)...).store_unaligned(y + i);
+  if (i < n) store_part(f(load_part(x + i, n - i)...), y + i, n - i);
+}
+
+/// sum over i < n of f(x...[i]). f must be 0 where every x is 0.
+template <class F, class... X>
+inline Real sum(F f, std::size_t n, const X*... x) {
+  Batch total(Real(0));
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) total += f(Batch::load_unaligned(x + i)...);
+  if (i < n) total += f(load_part(x + i, n - i)...);
+  return xsimd::hadd(total);
+}
+
+inline Real maximum(std::size_t n, const Real* x) {
+  const Real lowest = std::numeric_limits<Real>::lowest();
+  Batch best(lowest);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) best = xsimd::max(best, Batch::load_unaligned(x + i));
+  if (i < n) best = xsimd::max(best, load_part(x + i, n - i, lowest));
+  alignas(64) Real buffer[lanes];
+  best.store_aligned(buffer);
+  return *std::max_element(buffer, buffer + lanes);
+}
+
+}  // namespace surd::kernels

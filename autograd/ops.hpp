@@ -1,0 +1,112 @@
+#pragma once
+
+#include "autograd/random.hpp"
+#include "autograd/tape.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+/// Every differentiable op. Shapes are given in brackets; "..." stands for any leading axes. No op broadcasts unless
+/// its name says so. Each throws Error, naming the op, the rule and the shapes, when the shapes do not fit.
+namespace surd {
+
+// --- matrix products (ops/matmul.cpp, ops/linear.cpp) ----------------------------------------------------------------
+
+Variable matmul(Variable a, Variable b);          ///< [m, k], [k, n] -> [m, n]
+Variable batched_matmul(Variable a, Variable b);  ///< [B, m, k], [B, k, n] -> [B, m, n]
+
+enum class Activation { none, relu, gelu, tanh, sigmoid };
+std::vector<std::string> names_of(Activation);
+
+/// y = activation(x W^T + b): x [..., in], W [out, in], b [out] or absent -> [..., out]
+Variable linear(Variable x, Variable weight, Variable bias = {}, Activation activation = Activation::none);
+
+Variable activate(Variable x, Activation activation);  ///< [...] -> [...]
+Variable relu(Variable x);     ///< [...] -> [...]
+Variable gelu(Variable x);     ///< [...] -> [...], exact: x Phi(x)
+Variable tanh(Variable x);     ///< [...] -> [...]
+Variable sigmoid(Variable x);  ///< [...] -> [...]
+
+// --- element by element (ops/elementwise.cpp) ------------------------------------------------------------------------
+
+Variable add(Variable a, Variable b);       ///< [...], [...] -> [...]
+Variable subtract(Variable a, Variable b);  ///< [...], [...] -> [...]
+Variable multiply(Variable a, Variable b);  ///< [...], [...] -> [...]
+Variable scale(Variable x, Real factor);    ///< [...] -> [...]
+Variable scale_by(Variable x, Variable factor);  ///< [...], [1] -> [...], a learned factor
+Variable add_bias(Variable x, Variable bias);    ///< [..., n], [n] -> [..., n]
+Variable exp(Variable x);                   ///< [...] -> [...]
+Variable log(Variable x);                   ///< [...] -> [...], natural
+
+/// Inverted dropout: each element is zeroed with probability `rate` and the others divided by 1 - rate. The decisions
+/// depend only on the stream and the element's place in the full batch. Passes x through when the tape is not training
+/// or the rate is 0. [...] -> [...]
+Variable dropout(Variable x, double rate, const random::Stream& stream);
+
+// --- reductions and shapes (ops/shape.cpp) ---------------------------------------------------------------------------
+
+Variable sum(Variable x);                             ///< [...] -> [1]
+Variable mean(Variable x);                            ///< [...] -> [1]
+Variable reshape(Variable x, const Shape& shape);     ///< same number of elements
+Variable transpose(Variable x, const std::vector<std::size_t>& axes);  ///< axis i of the result is axis axes[i] of x
+Variable slice(Variable x, std::size_t axis, std::size_t begin, std::size_t end);  ///< [begin, end) of one axis
+Variable concat(const std::vector<Variable>& parts, std::size_t axis);  ///< along an axis; the others must agree
+
+// --- embeddings (ops/embedding.cpp) ----------------------------------------------------------------------------------
+
+/// Rows of a table: weight [V, d], ids of `shape` -> [shape..., d]
+Variable embedding(Variable weight, const std::vector<std::int32_t>& ids, const Shape& shape);
+
+/// y[b, t] = factor weight[ids[b, t]] + positions[first_position + t]: weight [V, d], ids [B, T], positions [P, d] or
+/// absent -> [B, T, d]. Vaswani et al., section 3.4 and 3.5.
+Variable embedding_with_positions(Variable weight, const std::vector<std::int32_t>& ids, std::size_t batch_size,
+                                  std::size_t length, Real factor, Variable positions, std::size_t first_position);
+
+// --- normalisation (ops/norm.cpp) ------------------------------------------------------------------------------------
+
+enum class SubtractMax { no, yes };
+
+/// Over the last axis. Without subtracting the maximum, exp overflows where x > 88.7 (float). [..., n] -> [..., n]
+Variable softmax(Variable x, SubtractMax subtract_max);
+Variable log_softmax(Variable x);  ///< over the last axis, [..., n] -> [..., n]
+
+/// (x - mean) / sqrt(var + epsilon) * gain + bias over the last axis: [..., n], [n], [n] -> [..., n]. Ba et al. 2016.
+Variable layer_norm(Variable x, Variable gain, Variable bias, Real epsilon);
+/// x / sqrt(mean(x^2) + epsilon) * gain: [..., n], [n] or absent -> [..., n]. Zhang & Sennrich 2019.
+Variable rms_norm(Variable x, Variable gain, Real epsilon);
+
+// --- attention (ops/attention.cpp) -----------------------------------------------------------------------------------
+
+struct AttentionOptions {
+  std::size_t heads;
+  Real factor;  ///< on the scores q.k, before the softmax; no default: it is what this project is about
+  bool causal = false;  ///< query t sees keys 0..t + (Tk - Tq): the last query sees every key
+  /// Number of keys that are not padding, a row of the batch; empty: all. The others get no weight at all.
+  std::vector<std::size_t> key_lengths = {};
+  SubtractMax subtract_max = SubtractMax::yes;
+  double dropout = 0;  ///< on the weights
+  random::Stream stream = {0, "", ""};
+};
+
+/// softmax(factor q k^T + mask) v, head by head: q [B, Tq, H d_k], k [B, Tk, H d_k], v [B, Tk, H d_v]
+/// -> [B, Tq, H d_v]. Vaswani et al., section 3.2. A query that may see no key gets zeros.
+Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& options);
+
+// --- losses (ops/cross_entropy.cpp) ----------------------------------------------------------------------------------
+
+struct CrossEntropyOptions {
+  Real smoothing;       ///< label smoothing in [0, 1): the target is (1 - smoothing) one_hot + smoothing / V
+  std::int32_t ignore;  ///< targets of this id (padding) contribute nothing
+  Real divisor;         ///< the sum over targets is divided by this, e.g. the number of targets of the whole update
+};
+
+/// logits [..., V], one target a row -> [1], nats.
+Variable cross_entropy(Variable logits, const std::vector<std::int32_t>& targets, const CrossEntropyOptions& options);
+
+/// The same from logits = factor x W^T, x [..., d], W [V, d], without ever holding all logits: they are computed, used
+/// and overwritten by their gradient a tile of rows at a time.
+Variable projection_cross_entropy(Variable x, Variable weight, Real factor, const std::vector<std::int32_t>& targets,
+                                  const CrossEntropyOptions& options);
+
+}  // namespace surd

@@ -1,0 +1,116 @@
+#include "autograd/blas.hpp"
+#include "autograd/kernels/elementwise.hpp"
+#include "autograd/kernels/rows.hpp"
+#include "autograd/ops.hpp"
+
+#include <algorithm>
+
+namespace surd {
+namespace {
+
+constexpr auto no = blas::Transpose::no;
+constexpr auto yes = blas::Transpose::yes;
+
+struct Sizes {
+  std::size_t batch, queries, keys, heads, key_width, value_width;
+  std::size_t scores() const { return queries * keys; }  // of one head
+};
+
+Sizes check(Variable q, Variable k, Variable v, const AttentionOptions& options) {
+  constexpr const char* op = "attention";
+  expect(q.dimension() == 3 && k.dimension() == 3 && v.dimension() == 3 && q.shape()[0] == k.shape()[0] &&
+             k.shape()[0] == v.shape()[0] && k.shape()[1] == v.shape()[1] && q.shape()[2] == k.shape()[2],
+         op, "takes q [B, Tq, H d_k], k [B, Tk, H d_k], v [B, Tk, H d_v]; got {}, {}, {}", q.shape(), k.shape(),
+         v.shape());
+  expect(options.heads > 0 && q.shape()[2] % options.heads == 0 && v.shape()[2] % options.heads == 0, op,
+         "{} heads do not divide the widths of q {} and v {}", options.heads, q.shape(), v.shape());
+  expect(!options.causal || q.shape()[1] <= k.shape()[1], op,
+         "causal attention takes at most as many queries as keys; got q {}, k {}", q.shape(), k.shape());
+  expect(options.dropout >= 0 && options.dropout < 1, op, "the dropout rate must be in [0, 1); got {}", options.dropout);
+  const std::size_t batch = q.shape()[0], keys = k.shape()[1];
+  expect(options.key_lengths.empty() || options.key_lengths.size() == batch, op, "{} key lengths for a batch of {}",
+         options.key_lengths.size(), batch);
+  for (const std::size_t length : options.key_lengths)
+    expect(length <= keys, op, "key length {} exceeds the {} keys", length, keys);
+  return {batch, q.shape()[1], keys, options.heads, q.shape()[2] / options.heads, v.shape()[2] / options.heads};
+}
+
+/// Scores of one head [Tq, Tk] to weights, in place. Every query sees a prefix of the keys; the rest gets weight 0.
+void softmax_over_visible(Real* scores, const Sizes& s, std::size_t key_length, const AttentionOptions& options) {
+  for (std::size_t t = 0; t < s.queries; ++t, scores += s.keys) {
+    const std::size_t visible = options.causal ? std::min(key_length, t + s.keys - s.queries + 1) : key_length;
+    kernels::softmax_row(scores, scores, visible, options.subtract_max == SubtractMax::yes);
+    std::fill(scores + visible, scores + s.keys, Real(0));
+  }
+}
+
+}  // namespace
+
+// For each batch row and head, with S = factor Q K^T, P = softmax(S), D = dropout(P), O = D V:
+//   dV = D^T dO,  dD = dO V^T,  dP = dD * mask,  dS = P * (dP - rowsum(dP * P)),  dQ = factor dS K,  dK = factor dS^T Q
+Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& options) {
+  const Sizes s = check(q, k, v, options);
+  const Real factor = options.factor;
+  const std::size_t q_row = s.heads * s.key_width, v_row = s.heads * s.value_width;  // leading dimensions
+  const auto q_at = [=](std::size_t b, std::size_t h) { return b * s.queries * q_row + h * s.key_width; };
+  const auto k_at = [=](std::size_t b, std::size_t h) { return b * s.keys * q_row + h * s.key_width; };
+  const auto v_at = [=](std::size_t b, std::size_t h) { return b * s.keys * v_row + h * s.value_width; };
+  const auto o_at = [=](std::size_t b, std::size_t h) { return b * s.queries * v_row + h * s.value_width; };
+
+  Tape& tape = q.tape();
+  Tensor weights(Shape{s.batch, s.heads, s.queries, s.keys});
+  const auto head = [=](std::size_t b, std::size_t h) { return (b * s.heads + h) * s.scores(); };
+  for (std::size_t b = 0; b < s.batch; ++b)
+    for (std::size_t h = 0; h < s.heads; ++h)
+      blas::gemm(no, yes, s.queries, s.keys, s.key_width, factor, q.value().data() + q_at(b, h), q_row,
+                 k.value().data() + k_at(b, h), q_row, 0, weights.data() + head(b, h), s.keys);
+  tape.observe("scores", weights);
+  for (std::size_t b = 0; b < s.batch; ++b)
+    for (std::size_t h = 0; h < s.heads; ++h)
+      softmax_over_visible(weights.data() + head(b, h), s, options.key_lengths.empty() ? s.keys : options.key_lengths[b],
+                           options);
+  tape.observe("weights", weights);
+
+  const bool drop = tape.options().training && options.dropout > 0;
+  Tensor mask(drop ? weights.shape() : Shape{0}), dropped(mask.shape());
+  if (drop) {
+    kernels::dropout_mask(options.stream, tape.options().first_row * s.heads * s.scores(),
+                          kernels::DropoutRate(options.dropout), mask.data(), mask.size());
+    kernels::multiply(weights.data(), mask.data(), dropped.data(), mask.size());
+  }
+  Tensor o(Shape{s.batch, s.queries, v_row});
+  for (std::size_t b = 0; b < s.batch; ++b)
+    for (std::size_t h = 0; h < s.heads; ++h)
+      blas::gemm(no, no, s.queries, s.value_width, s.keys, 1, (drop ? dropped : weights).data() + head(b, h), s.keys,
+                 v.value().data() + v_at(b, h), v_row, 0, o.data() + o_at(b, h), v_row);
+
+  auto backward = [=, weights = std::move(weights), mask = std::move(mask),
+                         dropped = std::move(dropped)](BackwardPass& pass) {
+    const Real* d_o = pass.gradient().data();
+    Tensor dq = empty_like(q.value()), dk = empty_like(k.value()), dv = empty_like(v.value());
+    Tensor ds(Shape{s.queries, s.keys});
+    for (std::size_t b = 0; b < s.batch; ++b) {
+      for (std::size_t h = 0; h < s.heads; ++h) {
+        const Real* p = weights.data() + head(b, h);
+        const Real* d = drop ? dropped.data() + head(b, h) : p;
+        blas::gemm(yes, no, s.keys, s.value_width, s.queries, 1, d, s.keys, d_o + o_at(b, h), v_row, 0,
+                   dv.data() + v_at(b, h), v_row);
+        blas::gemm(no, yes, s.queries, s.keys, s.value_width, 1, d_o + o_at(b, h), v_row, v.value().data() + v_at(b, h),
+                   v_row, 0, ds.data(), s.keys);
+        if (drop) kernels::multiply(ds.data(), mask.data() + head(b, h), ds.data(), s.scores());
+        for (std::size_t t = 0; t < s.queries; ++t)
+          kernels::softmax_row_backward(p + t * s.keys, ds.data() + t * s.keys, ds.data() + t * s.keys, s.keys);
+        blas::gemm(no, no, s.queries, s.key_width, s.keys, factor, ds.data(), s.keys, k.value().data() + k_at(b, h),
+                   q_row, 0, dq.data() + q_at(b, h), q_row);
+        blas::gemm(yes, no, s.keys, s.key_width, s.queries, factor, ds.data(), s.keys, q.value().data() + q_at(b, h),
+                   q_row, 0, dk.data() + k_at(b, h), q_row);
+      }
+    }
+    pass.accumulate(q, std::move(dq));
+    pass.accumulate(k, std::move(dk));
+    pass.accumulate(v, std::move(dv));
+  };
+  return tape.record("attention", std::move(o), {q, k, v}, std::move(backward));
+}
+
+}  // namespace surd

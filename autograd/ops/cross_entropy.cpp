@@ -1,0 +1,105 @@
+#include "autograd/blas.hpp"
+#include "autograd/kernels/elementwise.hpp"
+#include "autograd/kernels/rows.hpp"
+#include "autograd/ops.hpp"
+
+#include <algorithm>
+
+namespace surd {
+namespace {
+
+using Targets = std::vector<std::int32_t>;
+
+void check(const char* op, const Targets& targets, std::size_t rows, std::size_t vocabulary,
+           const CrossEntropyOptions& options) {
+  expect(targets.size() == rows, op, "{} targets for {} rows", targets.size(), rows);
+  expect(options.smoothing >= 0 && options.smoothing < 1, op, "label smoothing must be in [0, 1); got {}",
+         options.smoothing);
+  expect(options.divisor > 0, op, "the divisor must be positive; got {}", options.divisor);
+  for (const std::int32_t target : targets)
+    expect(target == options.ignore || (target >= 0 && static_cast<std::size_t>(target) < vocabulary), op,
+           "target {} is not in [0, {})", target, vocabulary);
+}
+
+}  // namespace
+
+// loss = 1/divisor sum over rows of -sum_v q_v log softmax(logits)_v;  dlogits = (softmax(logits) - q) / divisor
+Variable cross_entropy(Variable logits, const Targets& targets, const CrossEntropyOptions& options) {
+  expect(logits.dimension() >= 1, "cross_entropy", "takes logits [..., V]; got {}", logits.shape());
+  const std::size_t rows = row_count(logits.value()), n = row_length(logits.value());
+  check("cross_entropy", targets, rows, n, options);
+  const bool needed = logits.tape().needs_gradient({logits});
+  Tensor dlogits(needed ? logits.shape() : Shape{0});
+  double total = 0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    Real* gradient = needed ? dlogits.data() + r * n : nullptr;
+    if (targets[r] == options.ignore) {
+      if (needed) std::fill_n(gradient, n, Real(0));
+      continue;
+    }
+    total += kernels::cross_entropy_row(logits.value().data() + r * n, gradient, n, targets[r], options.smoothing);
+  }
+  const Real divisor = options.divisor;
+  return logits.tape().record("cross_entropy", full({1}, static_cast<Real>(total / divisor)), {logits},
+                              [=, dlogits = std::move(dlogits)](BackwardPass& pass) mutable {
+                                kernels::scale(pass.gradient().data()[0] / divisor, dlogits.data(), dlogits.data(),
+                                               dlogits.size());
+                                pass.accumulate(logits, std::move(dlogits));
+                              });
+}
+
+// The loss is a sum over rows, so the gradient of a tile of logits G = softmax - q is known as soon as the tile is:
+// dx = factor G W / divisor and dW = factor G^T x / divisor are made on the way, up to the loss's own cotangent.
+Variable projection_cross_entropy(Variable x, Variable weight, Real factor, const Targets& targets,
+                                  const CrossEntropyOptions& options) {
+  constexpr const char* op = "projection_cross_entropy";
+  constexpr auto no = blas::Transpose::no;
+  constexpr auto yes = blas::Transpose::yes;
+  constexpr std::size_t tile_rows = 256;
+  expect(x.dimension() >= 1 && weight.dimension() == 2 && x.shape().back() == weight.shape()[1], op,
+         "takes x [..., d] and weight [V, d]; got {} and {}", x.shape(), weight.shape());
+  const std::size_t rows = row_count(x.value()), d = weight.shape()[1], n = weight.shape()[0];
+  check(op, targets, rows, n, options);
+
+  std::vector<std::size_t> kept;  // rows whose target counts
+  for (std::size_t r = 0; r < rows; ++r)
+    if (targets[r] != options.ignore) kept.push_back(r);
+
+  const bool needs_x = x.tape().needs_gradient({x}), needs_weight = x.tape().needs_gradient({weight});
+  Tensor dx(needs_x ? x.shape() : Shape{0}), dw(needs_weight ? weight.shape() : Shape{0});
+  std::fill_n(dx.data(), dx.size(), Real(0));
+  std::fill_n(dw.data(), dw.size(), Real(0));
+  const std::size_t tile = std::min(tile_rows, kept.size());
+  Tensor tile_x(Shape{tile, d}), logits(Shape{tile, n});
+  double total = 0;
+  for (std::size_t first = 0; first < kept.size(); first += tile) {
+    const std::size_t count = std::min(tile, kept.size() - first);
+    for (std::size_t i = 0; i < count; ++i) std::copy_n(x.value().data() + kept[first + i] * d, d, tile_x.data() + i * d);
+    blas::gemm(no, yes, count, n, d, factor, tile_x.data(), weight.value().data(), 0, logits.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      Real* row = logits.data() + i * n;
+      total += kernels::cross_entropy_row(row, needs_x || needs_weight ? row : nullptr, n, targets[kept[first + i]],
+                                          options.smoothing);
+    }
+    const Real step = factor / options.divisor;
+    if (needs_weight) blas::gemm(yes, no, n, d, count, step, logits.data(), tile_x.data(), 1, dw.data());
+    if (needs_x) {
+      blas::gemm(no, no, count, d, n, step, logits.data(), weight.value().data(), 0, tile_x.data());
+      for (std::size_t i = 0; i < count; ++i) std::copy_n(tile_x.data() + i * d, d, dx.data() + kept[first + i] * d);
+    }
+  }
+  return x.tape().record(op, full({1}, static_cast<Real>(total / options.divisor)), {x, weight},
+                         [=, dx = std::move(dx), dw = std::move(dw)](BackwardPass& pass) mutable {
+                           const Real cotangent = pass.gradient().data()[0];
+                           if (needs_x) {
+                             kernels::scale(cotangent, dx.data(), dx.data(), dx.size());
+                             pass.accumulate(x, std::move(dx));
+                           }
+                           if (needs_weight) {
+                             kernels::scale(cotangent, dw.data(), dw.data(), dw.size());
+                             pass.accumulate(weight, std::move(dw));
+                           }
+                         });
+}
+
+}  // namespace surd

@@ -1,0 +1,70 @@
+#include "autograd/kernels/elementwise.hpp"
+#include "autograd/ops.hpp"
+
+#include <algorithm>
+
+namespace surd {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+void check(const char* op, Variable weight, const Ids& ids, std::size_t count) {
+  expect(weight.dimension() == 2, op, "takes a weight [V, d]; got {}", weight.shape());
+  expect(ids.size() == count, op, "{} ids for {} places", ids.size(), count);
+  const std::size_t vocabulary = weight.shape()[0];
+  for (const std::int32_t id : ids)
+    expect(id >= 0 && static_cast<std::size_t>(id) < vocabulary, op, "id {} is not in [0, {})", id, vocabulary);
+}
+
+/// dW[id] += factor dy of each place
+void backward_to_rows(BackwardPass& pass, Variable weight, const Ids& ids, Real factor) {
+  if (!pass.needs(weight)) return;
+  const std::size_t d = row_length(weight.value());
+  const auto dw = pass.slot(weight);
+  if (dw.beta == 0) std::fill_n(dw.data, weight.value().size(), Real(0));
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    kernels::axpy(factor, pass.gradient().data() + i * d, dw.data + static_cast<std::size_t>(ids[i]) * d, d);
+}
+
+}  // namespace
+
+Variable embedding(Variable weight, const Ids& ids, const Shape& shape) {
+  check("embedding", weight, ids, element_count(shape));
+  const std::size_t d = row_length(weight.value());
+  Shape result = shape;
+  result.push_back(d);
+  Tensor y(result);
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    std::copy_n(weight.value().data() + static_cast<std::size_t>(ids[i]) * d, d, y.data() + i * d);
+  return weight.tape().record("embedding", std::move(y), {weight}, [=](BackwardPass& pass) {
+    backward_to_rows(pass, weight, ids, 1);
+  });
+}
+
+// y[b, t] = factor W[id] + P[first + t];  dW[id] += factor dy[b, t],  dP[first + t] += sum over b of dy[b, t]
+Variable embedding_with_positions(Variable weight, const Ids& ids, std::size_t batch_size, std::size_t length,
+                                  Real factor, Variable positions, std::size_t first_position) {
+  constexpr const char* op = "embedding_with_positions";
+  check(op, weight, ids, batch_size * length);
+  const std::size_t d = row_length(weight.value());
+  expect(!positions || (positions.dimension() == 2 && positions.shape()[1] == d &&
+                        first_position + length <= positions.shape()[0]),
+         op, "takes positions [P, {}] with P at least {}; got {}", d, first_position + length,
+         positions ? positions.shape() : Shape{});
+  Tensor y(Shape{batch_size, length, d});
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    Real* to = y.data() + i * d;
+    kernels::scale(factor, weight.value().data() + static_cast<std::size_t>(ids[i]) * d, to, d);
+    if (positions) kernels::accumulate(positions.value().data() + (first_position + i % length) * d, to, d);
+  }
+  return weight.tape().record(op, std::move(y), {weight, positions}, [=](BackwardPass& pass) {
+    backward_to_rows(pass, weight, ids, factor);
+    if (!pass.needs(positions)) return;
+    const auto dp = pass.slot(positions);
+    if (dp.beta == 0) std::fill_n(dp.data, positions.value().size(), Real(0));
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      kernels::accumulate(pass.gradient().data() + i * d, dp.data + (first_position + i % length) * d, d);
+  });
+}
+
+}  // namespace surd

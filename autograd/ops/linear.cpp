@@ -1,0 +1,90 @@
+#include "autograd/blas.hpp"
+#include "autograd/kernels/elementwise.hpp"
+#include "autograd/ops.hpp"
+
+namespace surd {
+
+std::vector<std::string> names_of(Activation) { return {"none", "relu", "gelu", "tanh", "sigmoid"}; }
+
+namespace {
+
+constexpr auto no = blas::Transpose::no;
+constexpr auto yes = blas::Transpose::yes;
+
+void forward(Activation activation, const Real* x, Real* y, std::size_t n) {
+  switch (activation) {
+    case Activation::none: break;
+    case Activation::relu: return kernels::relu(x, y, n);
+    case Activation::gelu: return kernels::gelu(x, y, n);
+    case Activation::tanh: return kernels::tanh(x, y, n);
+    case Activation::sigmoid: return kernels::sigmoid(x, y, n);
+  }
+}
+
+/// From the activation's input for gelu and from its result for the others.
+void backward(Activation activation, const Real* saved, const Real* dy, Real* dx, std::size_t n) {
+  switch (activation) {
+    case Activation::none: break;
+    case Activation::relu: return kernels::relu_backward(saved, dy, dx, n);
+    case Activation::gelu: return kernels::gelu_backward(saved, dy, dx, n);
+    case Activation::tanh: return kernels::tanh_backward(saved, dy, dx, n);
+    case Activation::sigmoid: return kernels::sigmoid_backward(saved, dy, dx, n);
+  }
+}
+
+}  // namespace
+
+// y = f(z), z = x W^T + b;  dz = dy f'(z),  dx = dz W,  dW = dz^T x,  db = sum over rows of dz
+Variable linear(Variable x, Variable weight, Variable bias, Activation activation) {
+  expect(x.dimension() >= 1 && weight.dimension() == 2 && x.shape().back() == weight.shape()[1], "linear",
+         "takes x [..., in] and weight [out, in]; got {} and {}", x.shape(), weight.shape());
+  const std::size_t rows = row_count(x.value()), in = weight.shape()[1], out = weight.shape()[0];
+  expect(!bias || bias.shape() == Shape{out}, "linear", "takes a bias [out] = [{}]; got {}", out,
+         bias ? bias.shape() : Shape{});
+  Tensor y(with_last_axis(x.shape(), out));
+  blas::gemm(no, yes, rows, out, in, 1, x.value().data(), weight.value().data(), 0, y.data());
+  if (bias) kernels::add_bias(y.data(), bias.value().data(), y.data(), rows, out);
+
+  Tensor before(Shape{0});  // gelu's derivative needs its input
+  if (activation == Activation::gelu && x.tape().needs_gradient({x, weight, bias})) before = y;
+  forward(activation, y.data(), y.data(), y.size());
+
+  return x.tape().record(
+      "linear", std::move(y), {x, weight, bias}, [=, before = std::move(before)](BackwardPass& pass) {
+        Tensor dz = pass.take_gradient();
+        if (activation != Activation::none)
+          backward(activation, activation == Activation::gelu ? before.data() : pass.value().data(), dz.data(), dz.data(),
+                   dz.size());
+        if (pass.needs(bias)) {
+          const auto db = pass.slot(bias);
+          kernels::sum_rows(dz.data(), db.beta, db.data, rows, out);
+        }
+        if (pass.needs(weight)) {
+          const auto dw = pass.slot(weight);
+          blas::gemm(yes, no, out, in, rows, 1, dz.data(), x.value().data(), dw.beta, dw.data);
+        }
+        if (pass.needs(x)) {
+          const auto dx = pass.slot(x);
+          blas::gemm(no, no, rows, in, out, 1, dz.data(), weight.value().data(), dx.beta, dx.data);
+        }
+      });
+}
+
+Variable activate(Variable x, Activation activation) {
+  if (activation == Activation::none) return x;
+  Tensor y = empty_like(x.value());
+  forward(activation, x.value().data(), y.data(), y.size());
+  return x.tape().record("activation", std::move(y), {x}, [=](BackwardPass& pass) {
+    Tensor dx = pass.take_gradient();
+    const Tensor& saved = activation == Activation::gelu ? x.value() : pass.value();
+    backward(activation, saved.data(), dx.data(), dx.data(), dx.size());
+    pass.accumulate(x, std::move(dx));
+  });
+}
+
+Variable relu(Variable x) { return activate(x, Activation::relu); }
+Variable gelu(Variable x) { return activate(x, Activation::gelu); }
+Variable tanh(Variable x) { return activate(x, Activation::tanh); }
+Variable sigmoid(Variable x) { return activate(x, Activation::sigmoid); }
+
+}  // namespace surd

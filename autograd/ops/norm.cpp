@@ -1,0 +1,93 @@
+#include "autograd/kernels/rows.hpp"
+#include "autograd/ops.hpp"
+
+#include <algorithm>
+
+namespace surd {
+namespace {
+
+void expect_rows(const char* op, Variable x) {
+  expect(x.dimension() >= 1, op, "takes [..., n]; got {}", x.shape());
+}
+
+void expect_vector(const char* op, const char* what, Variable x, Variable vector) {
+  expect(vector.shape() == Shape{x.shape().back()}, op, "takes a {} [n] = [{}]; got {}", what, x.shape().back(),
+         vector.shape());
+}
+
+/// Where a kernel is to add a vector's gradient; null if nobody needs it.
+Real* cleared(BackwardPass& pass, Variable variable) {
+  if (!pass.needs(variable)) return nullptr;
+  const auto to = pass.slot(variable);
+  if (to.beta == 0) std::fill_n(to.data, variable.value().size(), Real(0));
+  return to.data;
+}
+
+}  // namespace
+
+// y = exp(x) / sum exp(x);  dx = y (dy - sum(y dy))
+Variable softmax(Variable x, SubtractMax subtract_max) {
+  expect_rows("softmax", x);
+  const std::size_t rows = row_count(x.value()), n = row_length(x.value());
+  Tensor y = empty_like(x.value());
+  for (std::size_t r = 0; r < rows; ++r)
+    kernels::softmax_row(x.value().data() + r * n, y.data() + r * n, n, subtract_max == SubtractMax::yes);
+  return x.tape().record("softmax", std::move(y), {x}, [=](BackwardPass& pass) {
+    Tensor dx = pass.take_gradient();
+    for (std::size_t r = 0; r < rows; ++r)
+      kernels::softmax_row_backward(pass.value().data() + r * n, dx.data() + r * n, dx.data() + r * n, n);
+    pass.accumulate(x, std::move(dx));
+  });
+}
+
+// y = x - log sum exp(x);  dx = dy - exp(y) sum(dy)
+Variable log_softmax(Variable x) {
+  expect_rows("log_softmax", x);
+  const std::size_t rows = row_count(x.value()), n = row_length(x.value());
+  Tensor y = empty_like(x.value());
+  for (std::size_t r = 0; r < rows; ++r) kernels::log_softmax_row(x.value().data() + r * n, y.data() + r * n, n);
+  return x.tape().record("log_softmax", std::move(y), {x}, [=](BackwardPass& pass) {
+    Tensor dx = pass.take_gradient();
+    for (std::size_t r = 0; r < rows; ++r)
+      kernels::log_softmax_row_backward(pass.value().data() + r * n, dx.data() + r * n, dx.data() + r * n, n);
+    pass.accumulate(x, std::move(dx));
+  });
+}
+
+Variable layer_norm(Variable x, Variable gain, Variable bias, Real epsilon) {
+  expect_rows("layer_norm", x);
+  expect_vector("layer_norm", "gain", x, gain);
+  expect_vector("layer_norm", "bias", x, bias);
+  const std::size_t rows = row_count(x.value()), n = row_length(x.value());
+  Tensor y = empty_like(x.value()), normalized = empty_like(x.value()), inverse_deviation(Shape{rows});
+  kernels::layer_norm(x.value().data(), gain.value().data(), bias.value().data(), epsilon, y.data(), normalized.data(),
+                      inverse_deviation.data(), rows, n);
+  return x.tape().record(
+      "layer_norm", std::move(y), {x, gain, bias},
+      [=, normalized = std::move(normalized), inverse_deviation = std::move(inverse_deviation)](BackwardPass& pass) {
+        Tensor dx = empty_like(x.value());
+        kernels::layer_norm_backward(pass.gradient().data(), gain.value().data(), normalized.data(),
+                                     inverse_deviation.data(), pass.needs(x) ? dx.data() : nullptr, cleared(pass, gain),
+                                     cleared(pass, bias), rows, n);
+        pass.accumulate(x, std::move(dx));
+      });
+}
+
+Variable rms_norm(Variable x, Variable gain, Real epsilon) {
+  expect_rows("rms_norm", x);
+  if (gain) expect_vector("rms_norm", "gain", x, gain);
+  const std::size_t rows = row_count(x.value()), n = row_length(x.value());
+  Tensor y = empty_like(x.value()), normalized = empty_like(x.value()), inverse_rms(Shape{rows});
+  const auto weights = [gain] { return gain ? gain.value().data() : nullptr; };
+  kernels::rms_norm(x.value().data(), weights(), epsilon, y.data(), normalized.data(), inverse_rms.data(), rows, n);
+  return x.tape().record(
+      "rms_norm", std::move(y), {x, gain},
+      [=, normalized = std::move(normalized), inverse_rms = std::move(inverse_rms)](BackwardPass& pass) {
+        Tensor dx = empty_like(x.value());
+        kernels::rms_norm_backward(pass.gradient().data(), weights(), normalized.data(), inverse_rms.data(),
+                                   pass.needs(x) ? dx.data() : nullptr, cleared(pass, gain), rows, n);
+        pass.accumulate(x, std::move(dx));
+      });
+}
+
+}  // namespace surd

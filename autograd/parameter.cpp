@@ -1,0 +1,59 @@
+#include "autograd/parameter.hpp"
+
+#include "autograd/fields.hpp"
+#include "autograd/kernels/elementwise.hpp"
+
+#include <utility>
+
+namespace surd {
+
+Parameter& ParameterSet::add(std::string name, Tensor value) {
+  for (const Parameter& other : parameters_) expect(other.name != name, "ParameterSet", "'{}' exists already", name);
+  Tensor gradient = empty_like(value);
+  parameters_.push_back({std::move(name), std::move(value), {std::move(gradient), true}, parameters_.size(), 1});
+  return parameters_.back();
+}
+
+Parameter& ParameterSet::find(std::string_view name) {
+  std::vector<std::string> names;
+  for (Parameter& parameter : parameters_) {
+    if (parameter.name == name) return parameter;
+    names.push_back(parameter.name);
+  }
+  const std::string guess = nearest(name, names);
+  throw Error(fmt::format("ParameterSet: there is no '{}'{}", name,
+                          guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)));
+}
+
+std::size_t ParameterSet::element_count() const {
+  std::size_t count = 0;
+  for (const Parameter& parameter : parameters_) count += parameter.value.size();
+  return count;
+}
+
+void ParameterSet::clear_gradients() {
+  for (Parameter& parameter : parameters_) parameter.gradient.empty = true;
+}
+
+std::vector<GradientSum> ParameterSet::make_gradients() const {
+  std::vector<GradientSum> gradients;
+  for (const Parameter& parameter : parameters_) gradients.push_back({empty_like(parameter.value), true});
+  return gradients;
+}
+
+void ParameterSet::add_gradients(std::vector<GradientSum>& gradients) {
+  expect(gradients.size() == size(), "ParameterSet", "{} gradients for {} parameters", gradients.size(), size());
+  for (Parameter& parameter : parameters_) {
+    GradientSum& from = gradients[parameter.index];
+    GradientSum& to = parameter.gradient;
+    if (from.empty) continue;
+    if (to.empty)
+      std::swap(to.sum, from.sum);
+    else
+      kernels::accumulate(from.sum.data(), to.sum.data(), to.sum.size());
+    to.empty = false;
+    from.empty = true;
+  }
+}
+
+}  // namespace surd

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// Counter-based random numbers: a draw is a pure function of (seed, purpose, name, step, index), so that adding a
+/// parameter or a layer never shifts another one's draws, and a resumed run needs no generator state.
+namespace surd::random {
+
+/// A family of draws, addressed by index. Philox4x32-10 (Salmon et al., SC 2011): the 64-bit key is a hash of
+/// (seed, purpose, name), the 128-bit counter is (index, step). The numbers are the same on every compiler and machine.
+class Stream {
+ public:
+  Stream(std::uint64_t seed, std::string_view purpose, std::string_view name, std::uint64_t step = 0);
+
+  /// The stream of the same family at another step (update number, epoch, ...).
+  Stream at_step(std::uint64_t step) const;
+
+  /// 128 random bits.
+  std::array<std::uint32_t, 4> block(std::uint64_t index) const;
+
+  /// 64 random bits.
+  std::uint64_t bits(std::uint64_t index) const;
+
+  /// Uniform in (0, 1): 53-bit midpoints, never 0 and never 1.
+  double uniform(std::uint64_t index) const;
+
+  /// Standard normal by inversion of uniform() (Wichura 1988, algorithm AS 241, PPND16; relative error about 1e-16).
+  double normal(std::uint64_t index) const;
+
+  /// Uniform integer in [0, bound), without modulo bias beyond 2^-64. Precondition: bound > 0.
+  std::uint64_t integer(std::uint64_t index, std::uint64_t bound) const;
+
+  std::uint64_t key() const { return key_; }
+
+ private:
+  std::uint64_t key_;
+  std::uint64_t step_;
+};
+
+/// Draws from a stream one after another, for code that needs an unknown number of them (data generators, shuffles).
+class Sequence {
+ public:
+  explicit Sequence(Stream stream) : stream_(stream) {}
+
+  double uniform() { return stream_.uniform(next_++); }
+  std::uint64_t integer(std::uint64_t bound) { return stream_.integer(next_++, bound); }
+  /// Uniform integer in [low, high], both ends included.
+  std::uint64_t between(std::uint64_t low, std::uint64_t high) { return low + integer(high - low + 1); }
+  bool chance(double probability) { return uniform() < probability; }
+
+  /// Fisher-Yates shuffle.
+  template <class T>
+  void shuffle(std::vector<T>& values) {
+    for (std::size_t i = values.size(); i > 1; --i) {
+      using std::swap;
+      swap(values[i - 1], values[integer(i)]);
+    }
+  }
+
+  /// One element, uniformly. Precondition: not empty.
+  template <class T>
+  const T& choose(const std::vector<T>& values) {
+    return values[integer(values.size())];
+  }
+
+ private:
+  Stream stream_;
+  std::uint64_t next_ = 0;
+};
+
+/// The quantile function of the standard normal distribution; p in (0, 1). Built from +, -, *, /, sqrt alone, so that
+/// it gives the same bits with every standard library.
+double normal_quantile(double p);
+
+}  // namespace surd::random

@@ -1,0 +1,156 @@
+#include "autograd/tape.hpp"
+
+#include "autograd/kernels/elementwise.hpp"
+
+#include <algorithm>
+
+namespace surd {
+
+const std::string Tape::top_;
+
+void Tape::Node::drop_closure() noexcept {
+  if (closure == nullptr) return;
+  destroy(closure);
+  pool::release(closure);
+  closure = nullptr;
+}
+
+void Tape::Node::release() noexcept {
+  drop_closure();
+  own.reset();
+  value = nullptr;
+  if (!keep_gradient) gradient.reset();
+}
+
+void Tape::clear() {
+  for (std::size_t i = 0; i < size_; ++i) {
+    nodes_[i]->release();
+    nodes_[i]->gradient.reset();
+  }
+  size_ = 0;
+}
+
+void Tape::reset(const TapeOptions& options) {
+  clear();
+  options_ = options;
+}
+
+Tape::Node& Tape::push(const char* op) {
+  if (size_ == nodes_.size()) nodes_.push_back(std::make_unique<Node>());
+  Node& created = *nodes_[size_++];
+  created.op = op;
+  created.path = path_;
+  created.parameter_gradient = nullptr;
+  created.needs_gradient = false;
+  created.keep_gradient = false;
+  return created;
+}
+
+Variable Tape::finish(Node& created) {
+  if (options_.observer != nullptr) options_.observer->value(*created.path, created.op, *created.value);
+  return {this, size_ - 1};
+}
+
+Variable Tape::input(Tensor value, bool needs_gradient) {
+  Node& created = push("input");
+  created.own = std::move(value);
+  created.value = &*created.own;
+  created.needs_gradient = created.keep_gradient = needs_gradient && options_.record;
+  return finish(created);
+}
+
+Variable Tape::constant(const Tensor& value) {
+  Node& created = push("constant");
+  created.value = &value;
+  return finish(created);
+}
+
+Variable Tape::parameter(Parameter& parameter) {
+  Node& created = push("parameter");
+  created.value = &parameter.value;
+  created.needs_gradient = options_.record;
+  created.parameter_gradient =
+      options_.gradients == nullptr ? &parameter.gradient : &options_.gradients->at(parameter.index);
+  created.path = &parameter.name;
+  return finish(created);
+}
+
+bool Tape::needs_gradient(const Inputs& inputs) const {
+  bool needed = false;
+  for (const Variable& input : inputs) {
+    if (!input) continue;
+    expect(input.tape_ == this, "tape", "the inputs of an op must be on one tape");
+    needed = needed || node(input).needs_gradient;
+  }
+  return needed && options_.record;
+}
+
+void Tape::backward(Variable root) {
+  expect(root.value().size() == 1, "backward", "the root must be a single number; got {}", root.shape());
+  backward(root, full(root.shape(), 1));
+}
+
+void Tape::backward(Variable root, Tensor cotangent) {
+  expect(options_.record, "backward", "the tape was not recording");
+  expect(cotangent.shape() == root.shape(), "backward", "the cotangent must have the root's shape {}; got {}",
+         root.shape(), cotangent.shape());
+  Node& last = node(root);
+  expect(last.needs_gradient && last.parameter_gradient == nullptr, "backward",
+         "the root must be the result of an op on something that needs a gradient");
+  last.gradient = std::move(cotangent);
+  for (std::size_t i = size_; i-- > 0;) {
+    Node& current = *nodes_[i];
+    if (current.gradient && current.closure != nullptr) {
+      if (options_.observer != nullptr) options_.observer->gradient(*current.path, current.op, *current.gradient);
+      BackwardPass pass(*this, i);
+      current.invoke(current.closure, pass);
+    }
+    current.release();
+  }
+}
+
+std::string Tape::first_non_finite() const {
+  for (std::size_t i = 0; i < size_; ++i) {
+    const Node& current = *nodes_[i];
+    if (current.value == nullptr || all_finite(*current.value)) continue;
+    return current.path->empty() ? current.op : fmt::format("{}: {}", *current.path, current.op);
+  }
+  return "";
+}
+
+bool Variable::has_gradient() const { return tape_->node(*this).gradient.has_value(); }
+
+const Tensor& Variable::gradient() const {
+  expect(has_gradient(), "gradient", "this variable has no gradient; only inputs that ask for one keep it");
+  return *tape_->node(*this).gradient;
+}
+
+void BackwardPass::accumulate(Variable variable, Tensor&& contribution) {
+  if (!needs(variable)) return;
+  Tape::Node& target = tape_.node(variable);
+  expect(contribution.shape() == target.value->shape(), node_.op, "the gradient of a {} value has shape {}",
+         target.value->shape(), contribution.shape());
+  if (target.parameter_gradient == nullptr && !target.gradient) {
+    target.gradient = std::move(contribution);
+    return;
+  }
+  const Slot to = slot(variable);
+  if (to.beta == 0)
+    std::copy_n(contribution.data(), contribution.size(), to.data);
+  else
+    kernels::accumulate(contribution.data(), to.data, contribution.size());
+}
+
+BackwardPass::Slot BackwardPass::slot(Variable variable) {
+  Tape::Node& target = tape_.node(variable);
+  if (target.parameter_gradient != nullptr) {
+    const Real beta = target.parameter_gradient->empty ? Real(0) : Real(1);
+    target.parameter_gradient->empty = false;
+    return {target.parameter_gradient->sum.data(), beta};
+  }
+  if (target.gradient) return {target.gradient->data(), 1};
+  target.gradient = Tensor(target.value->shape());
+  return {target.gradient->data(), 0};
+}
+
+}  // namespace surd

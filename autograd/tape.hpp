@@ -1,0 +1,240 @@
+#pragma once
+
+#include "autograd/parameter.hpp"
+#include "autograd/random.hpp"
+#include "autograd/tensor.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// Reverse-mode automatic differentiation.
+///
+/// A Tape records one forward pass as a flat vector of nodes in the order they were computed, which is a topological
+/// order; backward() walks it once from the end. A Variable is an index into it.
+namespace surd {
+
+class BackwardPass;
+class Tape;
+
+/// A value on a tape. Trivially copyable; owns nothing and is valid until its tape is cleared or run backward.
+class Variable {
+ public:
+  Variable() = default;
+
+  explicit operator bool() const { return tape_ != nullptr; }
+  Tape& tape() const { return *tape_; }
+  std::size_t index() const { return index_; }
+
+  const Tensor& value() const;
+  const Shape& shape() const;
+  std::size_t dimension() const { return shape().size(); }
+
+  /// The gradient of an input() that asked for one, after backward(). Throws Error where there is none.
+  const Tensor& gradient() const;
+  bool has_gradient() const;
+
+ private:
+  friend class Tape;
+  Variable(Tape* tape, std::size_t index) : tape_(tape), index_(index) {}
+
+  Tape* tape_ = nullptr;
+  std::size_t index_ = 0;
+};
+
+/// Sees values as they are recorded and gradients as backward() consumes them. `path` is the module's, `what` the op or
+/// the name of an inner quantity.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void value(const std::string& path, std::string_view what, const Tensor& value) = 0;
+  virtual void gradient(const std::string& path, std::string_view what, const Tensor& gradient) = 0;
+};
+
+/// The inputs of an op, given as a list in braces or as a vector. Absent ones (default-constructed) are skipped.
+class Inputs {
+ public:
+  Inputs(std::initializer_list<Variable> list) {  // NOLINT: implicit; lives no longer than the call it is written in
+    begin_ = list.begin();
+    end_ = list.end();
+  }
+  Inputs(const std::vector<Variable>& list) : begin_(list.data()), end_(begin_ + list.size()) {}  // NOLINT: implicit
+  const Variable* begin() const { return begin_; }
+  const Variable* end() const { return end_; }
+
+ private:
+  const Variable* begin_;
+  const Variable* end_;
+};
+
+struct TapeOptions {
+  bool record = true;      ///< false: forward only, nothing is kept for backward
+  bool training = true;    ///< false: dropout passes its input through
+  std::uint64_t seed = 0;  ///< with `step`, of the random streams of this pass
+  std::uint64_t step = 0;
+  /// First row of the full batch that this pass works on. Random masks are indexed by the row in the full batch, so
+  /// that replicas draw what a single pass would have drawn.
+  std::size_t first_row = 0;
+  /// Where gradients of parameters are added, by Parameter::index; null: into Parameter::gradient.
+  std::vector<GradientSum>* gradients = nullptr;
+  Observer* observer = nullptr;
+};
+
+/// One forward pass, and its backward pass. Not shared between threads.
+class Tape {
+ public:
+  explicit Tape(const TapeOptions& options = {}) : options_(options) {}
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+  ~Tape() { clear(); }
+
+  const TapeOptions& options() const { return options_; }
+
+  /// Forgets every node, keeping their storage for the next pass.
+  void clear();
+  void reset(const TapeOptions& options);
+
+  /// A leaf with a copy of its own.
+  Variable input(Tensor value, bool needs_gradient = false);
+  /// A leaf that refers to a tensor, which must outlive the pass.
+  Variable constant(const Tensor& value);
+  /// A leaf that refers to a parameter; its gradient is added to the parameter's. May be called again for each use.
+  Variable parameter(Parameter& parameter);
+
+  /// Records the result of an op. `backward` is called as backward(BackwardPass&) if any of the inputs needs a gradient;
+  /// it captures Variables and what forward saved, never other owners of nodes. Throws Error where an input is of
+  /// another tape.
+  template <class Backward>
+  Variable record(const char* op, Tensor value, const Inputs& inputs, Backward backward);
+
+  /// Whether a result of these inputs will be differentiated, so that an op knows whether to save intermediates.
+  bool needs_gradient(const Inputs& inputs) const;
+
+  /// Runs backward from `root`, a single number, and spends the tape: values and gradients are returned to the pool as
+  /// the loop passes, and only the gradients of inputs stay until clear(). Throws Error where root has more elements.
+  void backward(Variable root);
+  /// The same from a root of any shape with its cotangent.
+  void backward(Variable root, Tensor cotangent);
+
+  /// The random stream of this pass for a purpose at a path.
+  random::Stream stream(std::string_view purpose, std::string_view name) const {
+    return {options_.seed, purpose, name, options_.step};
+  }
+
+  /// While it lives, nodes are attributed to a module's path.
+  class Region {
+   public:
+    Region(Tape& tape, const std::string& path) : tape_(tape), outer_(tape.path_) { tape.path_ = &path; }
+    ~Region() { tape_.path_ = outer_; }
+    Region(const Region&) = delete;
+    Region& operator=(const Region&) = delete;
+
+   private:
+    Tape& tape_;
+    const std::string* outer_;
+  };
+
+  /// Shows an inner quantity of an op to the observer, if there is one.
+  void observe(std::string_view what, const Tensor& value) const {
+    if (options_.observer != nullptr) options_.observer->value(*path_, what, value);
+  }
+
+  /// "path: op" of the first recorded value with a NaN or an infinity; "" if all are finite. Call before backward().
+  std::string first_non_finite() const;
+
+  std::size_t size() const { return size_; }
+
+ private:
+  friend class Variable;
+  friend class BackwardPass;
+
+  struct Node {
+    std::optional<Tensor> own;              ///< the value, unless it belongs to somebody else
+    const Tensor* value = nullptr;          ///< = &*own, or the parameter's or constant's
+    std::optional<Tensor> gradient;         ///< sum of what the consumers contributed
+    GradientSum* parameter_gradient = nullptr;  ///< set on leaves of parameters: takes the place of `gradient`
+    bool needs_gradient = false;
+    bool keep_gradient = false;
+    const char* op = "";
+    const std::string* path = nullptr;
+    // The closure lives in a pool block: no call of the system's allocator in the steady state.
+    void* closure = nullptr;
+    void (*invoke)(void*, BackwardPass&) = nullptr;
+    void (*destroy)(void*) = nullptr;
+
+    void drop_closure() noexcept;
+    void release() noexcept;
+  };
+
+  Node& node(Variable variable) const { return *nodes_[variable.index_]; }
+  Node& push(const char* op);
+  Variable finish(Node& node);
+
+  TapeOptions options_;
+  std::vector<std::unique_ptr<Node>> nodes_;  ///< the first size_ are in use; addresses are stable
+  std::size_t size_ = 0;
+  const std::string* path_ = &top_;
+  static const std::string top_;
+};
+
+/// What an op's backward function sees of the pass.
+class BackwardPass {
+ public:
+  BackwardPass(Tape& tape, std::size_t index) : tape_(tape), node_(*tape.nodes_[index]) {}
+
+  /// The node's own value, as forward computed it.
+  const Tensor& value() const { return *node_.value; }
+  /// The cotangent of that value.
+  const Tensor& gradient() const { return *node_.gradient; }
+  /// The same, given away: the op may overwrite it and pass it on.
+  Tensor take_gradient() { return std::move(*node_.gradient); }
+
+  bool needs(Variable variable) const { return variable && tape_.node(variable).needs_gradient; }
+
+  /// Adds a contribution to a variable's gradient; nothing where it needs none. Throws Error where the shapes differ.
+  void accumulate(Variable variable, Tensor&& contribution);
+
+  /// A place to add a contribution in: dst = beta dst + contribution, where beta = 0 says that dst is uninitialised.
+  /// Fill it before asking for the next one: two inputs of an op may be the same variable. Precondition:
+  /// needs(variable).
+  struct Slot {
+    Real* data;
+    Real beta;
+  };
+  Slot slot(Variable variable);
+
+ private:
+  Tape& tape_;
+  Tape::Node& node_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+inline const Tensor& Variable::value() const { return *tape_->node(*this).value; }
+inline const Shape& Variable::shape() const { return value().shape(); }
+
+template <class Backward>
+Variable Tape::record(const char* op, Tensor value, const Inputs& inputs, Backward backward) {
+  static_assert(std::is_invocable_v<Backward&, BackwardPass&>, "backward takes a BackwardPass&");
+  static_assert(alignof(Backward) <= 64, "the pool aligns to 64 bytes");
+  const bool needed = needs_gradient(inputs);
+  Node& created = push(op);
+  created.own = std::move(value);
+  created.value = &*created.own;
+  created.needs_gradient = needed;
+  if (needed) {
+    created.closure = new (pool::allocate(sizeof(Backward))) Backward(std::move(backward));
+    created.invoke = [](void* closure, BackwardPass& pass) { (*static_cast<Backward*>(closure))(pass); };
+    created.destroy = [](void* closure) { static_cast<Backward*>(closure)->~Backward(); };
+  }
+  return finish(created);
+}
+
+}  // namespace surd

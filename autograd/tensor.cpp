@@ -1,0 +1,35 @@
+#include "autograd/tensor.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace surd {
+
+Tensor zeros(const Shape& shape) { return full(shape, 0); }
+
+Tensor full(const Shape& shape, Real value) {
+  Tensor tensor(shape);
+  std::fill_n(tensor.data(), tensor.size(), value);
+  return tensor;
+}
+
+std::size_t element_count(const Shape& shape) {
+  std::size_t count = 1;
+  for (const std::size_t length : shape) count *= length;
+  return count;
+}
+
+Shape with_last_axis(Shape shape, std::size_t length) {
+  shape.back() = length;
+  return shape;
+}
+
+bool all_finite(const Tensor& tensor) {
+  // x - x is zero for finite x and NaN otherwise; a sum of those vectorises where std::isfinite with a branch does not.
+  Real sum = 0;
+  const Real* x = tensor.data();
+  for (std::size_t i = 0; i < tensor.size(); ++i) sum += x[i] - x[i];
+  return sum == 0;
+}
+
+}  // namespace surd
