@@ -1,0 +1,91 @@
+#include "data/batch.hpp"
+
+#include "autograd/error.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace surd {
+namespace {
+
+/// Rows [begin, end) of a row-major matrix, or elements of a vector where width = 1.
+template <class T>
+std::vector<T> rows(const std::vector<T>& matrix, std::size_t width, std::size_t begin, std::size_t end) {
+  return {matrix.begin() + static_cast<std::ptrdiff_t>(begin * width),
+          matrix.begin() + static_cast<std::ptrdiff_t>(end * width)};
+}
+
+std::size_t sum(const std::vector<std::size_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::size_t{0});
+}
+
+}  // namespace
+
+std::size_t Batch::source_tokens() const { return sum(source_lengths); }
+
+std::size_t Batch::target_tokens() const { return sum(target_lengths); }
+
+Batch Batch::slice(std::size_t begin, std::size_t end) const {
+  expect(begin < end && end <= size, "batch", "a slice must be a part of its {} rows and not empty; got [{}, {})", size,
+         begin, end);
+  Batch part;
+  part.size = end - begin;
+  part.source_length = source_length;
+  part.target_length = target_length;
+  part.source = rows(source, source_length, begin, end);
+  part.target_input = rows(target_input, target_length, begin, end);
+  part.target_output = rows(target_output, target_length, begin, end);
+  part.source_lengths = rows(source_lengths, 1, begin, end);
+  part.target_lengths = rows(target_lengths, 1, begin, end);
+  part.indices = rows(indices, 1, begin, end);
+  part.first_row = first_row + begin;
+  return part;
+}
+
+Batch make_batch(const std::vector<SentencePair>& pairs, const std::vector<std::size_t>& indices) {
+  expect(!indices.empty(), "batch", "a batch must have a pair; got none");
+  Batch batch;
+  batch.size = indices.size();
+  batch.indices = indices;
+  for (const std::size_t index : indices) {
+    expect(index < pairs.size(), "batch", "an index must be less than {}, the number of pairs; got {}", pairs.size(),
+           index);
+    expect(!pairs[index].source.empty(), "batch", "a source must end in eos; that of pair {} is empty", index);
+    batch.source_lengths.push_back(pairs[index].source.size());
+    batch.target_lengths.push_back(pairs[index].target.size() + 1);
+  }
+  batch.source_length = *std::max_element(batch.source_lengths.begin(), batch.source_lengths.end());
+  batch.target_length = *std::max_element(batch.target_lengths.begin(), batch.target_lengths.end());
+
+  batch.source.assign(batch.size * batch.source_length, Vocabulary::pad);
+  batch.target_input.assign(batch.size * batch.target_length, Vocabulary::pad);
+  batch.target_output = batch.target_input;
+  for (std::size_t row = 0; row < batch.size; ++row) {
+    const SentencePair& pair = pairs[indices[row]];
+    const std::size_t begin = row * batch.target_length;
+    std::copy(pair.source.begin(), pair.source.end(), &batch.source[row * batch.source_length]);
+    batch.target_input[begin] = Vocabulary::bos;
+    std::copy(pair.target.begin(), pair.target.end(), batch.target_input.data() + begin + 1);
+    std::copy(pair.target.begin(), pair.target.end(), batch.target_output.data() + begin);
+    batch.target_output[begin + pair.target.size()] = Vocabulary::eos;
+  }
+  return batch;
+}
+
+bool shorter(const SentencePair& a, const SentencePair& b) {
+  return a.source.size() != b.source.size() ? a.source.size() < b.source.size() : a.target.size() < b.target.size();
+}
+
+std::vector<Batch> evaluation_batches(const std::vector<SentencePair>& pairs, std::size_t batch_size) {
+  expect(batch_size > 0, "batch", "the batch size must be at least 1; got 0");
+  std::vector<std::size_t> order(pairs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return shorter(pairs[a], pairs[b]); });
+  std::vector<Batch> batches;
+  for (std::size_t begin = 0; begin < order.size(); begin += batch_size)
+    batches.push_back(make_batch(pairs, rows(order, 1, begin, std::min(begin + batch_size, order.size()))));
+  return batches;
+}
+
+}  // namespace surd

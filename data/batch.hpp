@@ -1,0 +1,45 @@
+#pragma once
+
+#include "data/dataset.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace surd {
+
+/// Sentence pairs side by side, as the model takes them. B = size, S = source_length, T = target_length; the matrices
+/// are row-major, one row a pair. The decoder reads target_input and is to write target_output: both have T positions,
+/// one more than the longest target has tokens.
+struct Batch {
+  std::size_t size = 0;
+  std::size_t source_length = 0;
+  std::size_t target_length = 0;
+  std::vector<TokenId> source;              ///< [B, S]: tokens, eos, then pad
+  std::vector<TokenId> target_input;        ///< [B, T]: bos, tokens, then pad
+  std::vector<TokenId> target_output;       ///< [B, T]: tokens, eos, then pad
+  std::vector<std::size_t> source_lengths;  ///< [B]: positions before the padding
+  std::vector<std::size_t> target_lengths;  ///< [B]
+  std::vector<std::size_t> indices;         ///< [B]: where each row stands among the pairs the batch was made from
+  std::size_t first_row = 0;  ///< row of the whole batch at which this slice of it starts; 0 for the whole
+
+  /// Positions that are not padding: tokens and eos.
+  std::size_t source_tokens() const;
+  std::size_t target_tokens() const;
+
+  /// Rows [begin, end). S and T stay, so that the slices of a batch are padded alike. Throws Error unless
+  /// begin < end <= size.
+  Batch slice(std::size_t begin, std::size_t end) const;
+};
+
+/// The pairs at `indices`, in this order, padded to the longest of them. Throws Error when there is none, or an index
+/// is out of range, or a source is empty (it lacks its eos).
+Batch make_batch(const std::vector<SentencePair>& pairs, const std::vector<std::size_t>& indices);
+
+/// Whether pair `a` comes before `b` where pairs are sorted by length: by source, then by target.
+bool shorter(const SentencePair& a, const SentencePair& b);
+
+/// All pairs in a fixed order, shortest source first so that little is padded: for evaluation. A batch's `indices` lead
+/// back to the pairs. Throws Error unless batch_size > 0.
+std::vector<Batch> evaluation_batches(const std::vector<SentencePair>& pairs, std::size_t batch_size);
+
+}  // namespace surd

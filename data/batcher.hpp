@@ -1,0 +1,60 @@
+#pragma once
+
+#include "autograd/fields.hpp"
+#include "data/batch.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace surd {
+
+/// How a split is cut into batches. Exactly one of the two sizes must be given.
+struct BatcherOptions {
+  std::optional<std::size_t> batch_size;    ///< sentence pairs
+  std::optional<std::size_t> batch_tokens;  ///< rows times the longer padded side: max(S, T), as fairseq's max-tokens
+  bool bucketing = true;
+  std::optional<std::size_t> bucketing_window;
+
+  void fields(Fields& f);
+};
+
+/// Cuts a split into batches, in another order each epoch. Epoch e is a pure function of (pairs, options, seed, e), so
+/// that a resumed run needs to know no more than the epoch and the index of its next batch. Every pair is in exactly
+/// one batch of an epoch.
+///
+/// With bucketing, pairs of similar length meet: the pairs are shuffled, sorted by length (in windows, where a window
+/// size is given), cut, and the batches are shuffled. Without, the shuffled pairs are cut as they come.
+///
+/// Remembers the plan of the epoch it was asked about last; so it is to be used by one thread at a time.
+class Batcher {
+ public:
+  /// The pairs must outlive the batcher. Throws Error when there are no pairs, when not exactly one of the sizes is
+  /// given, or when a pair alone has more positions than batch_tokens.
+  Batcher(const std::vector<SentencePair>& pairs, const BatcherOptions& options, std::uint64_t seed);
+  Batcher(const std::vector<SentencePair>&& pairs, const BatcherOptions& options, std::uint64_t seed) = delete;
+
+  std::size_t batches_per_epoch(std::size_t epoch);
+
+  /// Throws Error unless index < batches_per_epoch(epoch).
+  Batch batch(std::size_t epoch, std::size_t index);
+
+  /// Share of the positions of the epoch's source and target matrices that hold padding, in [0, 1).
+  double padding_share(std::size_t epoch);
+
+ private:
+  using Plan = std::vector<std::vector<std::size_t>>;  // a batch is a list of indices of pairs
+
+  const Plan& plan(std::size_t epoch);
+  std::vector<std::size_t> order(std::size_t epoch) const;
+  Plan cut(const std::vector<std::size_t>& order) const;
+
+  const std::vector<SentencePair>* pairs_;
+  BatcherOptions options_;
+  std::uint64_t seed_;
+  std::optional<std::size_t> planned_epoch_;
+  Plan plan_;
+};
+
+}  // namespace surd

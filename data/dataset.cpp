@@ -1,0 +1,97 @@
+#include "data/dataset.hpp"
+
+namespace surd {
+namespace {
+
+/// How often each token occurs on one side of the training split. Symbols count as if they were frequent enough.
+TokenCounts count_side(const Corpus& corpus, std::string TextPair::*side, const std::vector<std::string>& symbols) {
+  TokenCounts counts;
+  for (const std::string& symbol : symbols) counts[symbol] += corpus.vocabulary.min_frequency;
+  for (const TextPair& pair : corpus.split("train").pairs)
+    count_tokens(tokenize(pair.*side, corpus.tokenization), counts);
+  return counts;
+}
+
+std::vector<TokenId> encode(std::string_view line, Tokenization tokenization, const Vocabulary& vocabulary) {
+  std::vector<TokenId> ids;
+  for (const std::string& token : tokenize(line, tokenization)) ids.push_back(vocabulary.id(token));
+  return ids;
+}
+
+}  // namespace
+
+TextCodec::TextCodec(const TextFormat& format, Vocabulary source_vocabulary, Vocabulary target_vocabulary)
+    : tokenization_(format.tokenization),
+      subword_marker_(format.subword_marker),
+      shared_vocabulary_(format.shared_vocabulary),
+      source_vocabulary_(std::move(source_vocabulary)),
+      target_vocabulary_(std::move(target_vocabulary)) {
+  expect(!shared_vocabulary_ || source_vocabulary_ == target_vocabulary_, "vocabulary",
+         "source and target must have the same tokens where the vocabulary is shared; got different ones, of {} and {}",
+         source_vocabulary_.size(), target_vocabulary_.size());
+}
+
+TextCodec TextCodec::build(const Corpus& corpus) {
+  TokenCounts source = count_side(corpus, &TextPair::source, corpus.source_symbols);
+  const TokenCounts target = count_side(corpus, &TextPair::target, corpus.target_symbols);
+  if (!corpus.shared_vocabulary)
+    return {corpus, Vocabulary::build(source, corpus.vocabulary), Vocabulary::build(target, corpus.vocabulary)};
+  for (const auto& [token, count] : target) source[token] += count;
+  const Vocabulary shared = Vocabulary::build(source, corpus.vocabulary);
+  return {corpus, shared, shared};
+}
+
+TextCodec TextCodec::load(const std::string& directory, const TextFormat& format) {
+  return {format, Vocabulary::load(directory + "/source.txt"), Vocabulary::load(directory + "/target.txt")};
+}
+
+void TextCodec::save(const std::string& directory) const {
+  source_vocabulary_.save(directory + "/source.txt");
+  target_vocabulary_.save(directory + "/target.txt");
+}
+
+std::vector<TokenId> TextCodec::encode_source(std::string_view line) const {
+  std::vector<TokenId> ids = encode(line, tokenization_, source_vocabulary_);
+  ids.push_back(Vocabulary::eos);
+  return ids;
+}
+
+std::vector<TokenId> TextCodec::encode_target(std::string_view line) const {
+  return encode(line, tokenization_, target_vocabulary_);
+}
+
+std::string TextCodec::decode(const std::vector<TokenId>& ids, const Vocabulary& vocabulary) const {
+  std::vector<std::string> tokens;
+  for (const TokenId id : ids) {
+    if (id == Vocabulary::eos) break;
+    if (id != Vocabulary::bos && id != Vocabulary::pad) tokens.push_back(vocabulary.token(id));
+  }
+  return detokenize(tokens, tokenization_, subword_marker_);
+}
+
+std::string TextCodec::decode_source(const std::vector<TokenId>& ids) const { return decode(ids, source_vocabulary_); }
+
+std::string TextCodec::decode_target(const std::vector<TokenId>& ids) const { return decode(ids, target_vocabulary_); }
+
+Dataset::Dataset(const Corpus& corpus) : Dataset(corpus, TextCodec::build(corpus)) {}
+
+Dataset::Dataset(const Corpus& corpus, TextCodec text_codec) : codec(std::move(text_codec)) {
+  for (const Split& split : corpus.splits) {
+    EncodedSplit encoded{split.name, {}};
+    encoded.pairs.reserve(split.pairs.size());
+    for (const TextPair& pair : split.pairs)
+      encoded.pairs.push_back({codec.encode_source(pair.source), codec.encode_target(pair.target)});
+    splits.push_back(std::move(encoded));
+  }
+}
+
+const std::vector<SentencePair>& Dataset::split(std::string_view name) const& {
+  std::vector<std::string> names;
+  for (const EncodedSplit& split : splits) {
+    if (split.name == name) return split.pairs;
+    names.push_back(split.name);
+  }
+  throw Error(fmt::format("dataset: there is no split '{}'; there are {}", name, fmt::join(names, ", ")));
+}
+
+}  // namespace surd

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "data/task.hpp"
+#include "data/vocabulary.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace surd {
+
+/// A sentence and its translation, as ids.
+struct SentencePair {
+  std::vector<TokenId> source;  ///< ends in eos
+  std::vector<TokenId> target;  ///< neither bos nor eos: a batch adds them
+};
+
+/// Turns text into ids and back. All that inference needs of the data.
+class TextCodec {
+ public:
+  /// Throws Error when the format wants a shared vocabulary and the two differ.
+  TextCodec(const TextFormat& format, Vocabulary source_vocabulary, Vocabulary target_vocabulary);
+
+  /// Builds the vocabularies from the training split and the corpus's symbols.
+  static TextCodec build(const Corpus& corpus);
+
+  /// Reads the vocabularies that save() wrote. Throws Error as Vocabulary::load() does.
+  static TextCodec load(const std::string& directory, const TextFormat& format);
+  /// Writes source.txt and target.txt into a directory that exists. Throws Error when they cannot be written.
+  void save(const std::string& directory) const;
+
+  /// Ids of the line's tokens and eos. Throws Error where the line is not valid UTF-8.
+  std::vector<TokenId> encode_source(std::string_view line) const;
+  /// Ids of the line's tokens, without bos and eos. Throws Error where the line is not valid UTF-8.
+  std::vector<TokenId> encode_target(std::string_view line) const;
+
+  /// The line that ids stand for, up to the first eos; bos and pad are left out, and unk is written "<unk>". Throws
+  /// Error for an id outside the vocabulary.
+  std::string decode_source(const std::vector<TokenId>& ids) const;
+  std::string decode_target(const std::vector<TokenId>& ids) const;
+
+  const Vocabulary& source_vocabulary() const { return source_vocabulary_; }
+  const Vocabulary& target_vocabulary() const { return target_vocabulary_; }
+  bool shared_vocabulary() const { return shared_vocabulary_; }
+
+ private:
+  std::string decode(const std::vector<TokenId>& ids, const Vocabulary& vocabulary) const;
+
+  Tokenization tokenization_;
+  std::string subword_marker_;
+  bool shared_vocabulary_;
+  Vocabulary source_vocabulary_;
+  Vocabulary target_vocabulary_;
+};
+
+/// A split as ids.
+struct EncodedSplit {
+  std::string name;
+  std::vector<SentencePair> pairs;  ///< in the order of the corpus
+};
+
+/// A corpus as ids, ready to be cut into batches.
+struct Dataset {
+  /// Builds the vocabularies from the training split.
+  explicit Dataset(const Corpus& corpus);
+  /// Uses given vocabularies, those of a finished run for instance.
+  Dataset(const Corpus& corpus, TextCodec codec);
+
+  /// Throws Error, naming the splits there are, when there is no such split.
+  const std::vector<SentencePair>& split(std::string_view name) const&;
+  const std::vector<SentencePair>& split(std::string_view name) const&& = delete;  // it would not outlive the dataset
+
+  TextCodec codec;
+  std::vector<EncodedSplit> splits;
+};
+
+}  // namespace surd

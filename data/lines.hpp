@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+struct gzFile_s;
+
+namespace surd {
+
+/// Reads a UTF-8 text file, plain or gzip, line by line. A byte order mark at the start and the \r of \r\n are dropped;
+/// the last line may lack its newline.
+///
+/// Every member throws Error naming the file: when it cannot be opened or read, is named .gz and is not gzip, or is a
+/// damaged or truncated gzip file. next() also throws "file:line:byte: ..." on invalid UTF-8 (both from 1) and
+/// "file:line: ..." on a line longer than `longest_line`.
+class LineReader {
+ public:
+  static constexpr std::size_t longest_line = std::size_t{1} << 20;  ///< bytes
+
+  explicit LineReader(std::string path);
+
+  /// Puts the next line into `line`, without its end; false, and `line` unspecified, at the end of the file.
+  bool next(std::string& line);
+
+  /// Number of the line that next() read last, from 1; after the end, the number of lines.
+  std::size_t line_number() const { return line_number_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Close {
+    void operator()(gzFile_s* file) const;
+  };
+
+  bool fill();
+  bool read_line(std::string& line);
+  [[noreturn]] void fail() const;
+
+  std::string path_;
+  std::unique_ptr<gzFile_s, Close> file_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0;  // unread part of the buffer
+  std::size_t end_ = 0;
+  std::size_t line_number_ = 0;
+};
+
+}  // namespace surd

@@ -1,0 +1,48 @@
+#include "data/task.hpp"
+
+#include "data/addition.hpp"
+#include "data/copy.hpp"
+#include "data/dates.hpp"
+#include "data/grammar.hpp"
+#include "data/lexical.hpp"
+#include "data/parallel_text.hpp"
+#include "data/reverse.hpp"
+#include "data/sort.hpp"
+
+namespace surd {
+
+const Split& Corpus::split(std::string_view name) const& {
+  std::vector<std::string> names;
+  for (const Split& split : splits) {
+    if (split.name == name) return split;
+    names.push_back(split.name);
+  }
+  throw Error(fmt::format("corpus: there is no split '{}'; there are {}", name, fmt::join(names, ", ")));
+}
+
+Skipped Corpus::skipped() const {
+  Skipped sum;
+  for (const Split& split : splits) {
+    sum.empty += split.skipped.empty;
+    sum.overlong += split.skipped.overlong;
+  }
+  return sum;
+}
+
+Registry<Task()>& tasks() {
+  static Registry<Task()> table = [] {
+    Registry<Task()> built_in("task");
+    built_in.add<CopyTask>("copy", "repeat the source");
+    built_in.add<ReverseTask>("reverse", "write the source backwards; longer sources in the split test_long");
+    built_in.add<LexicalTask>("lexical", "replace each token by its partner in a fixed random bijection");
+    built_in.add<SortTask>("sort", "sort numbers in ascending order");
+    built_in.add<DatesTask>("dates", "write a date of any common form as ISO 8601, character by character");
+    built_in.add<GrammarTask>("grammar", "translate a verb-medial toy language into a verb-final one with agreement");
+    built_in.add<AdditionTask>("addition", "add two numbers, least significant digit first");
+    built_in.add<ParallelTextTask>("parallel_text", "translate between two files with one sentence a line");
+    return built_in;
+  }();
+  return table;
+}
+
+}  // namespace surd

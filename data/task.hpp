@@ -1,0 +1,77 @@
+#pragma once
+
+#include "autograd/registry.hpp"
+#include "data/text.hpp"
+#include "data/vocabulary.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace surd {
+
+/// A sentence and its translation, as text.
+struct TextPair {
+  std::string source;
+  std::string target;
+};
+
+/// Pairs that were left out of a split, for one reason each.
+struct Skipped {
+  std::size_t empty = 0;     ///< a blank source or target
+  std::size_t overlong = 0;  ///< a source or target of more tokens than allowed
+};
+
+/// A named part of a corpus: "train", "valid", "test", or a further test split.
+struct Split {
+  std::string name;
+  std::vector<TextPair> pairs;
+  Skipped skipped = {};
+};
+
+/// How a task's text turns into ids and back. Known before any data is read, so that a finished run can translate
+/// without its corpus.
+struct TextFormat {
+  Tokenization tokenization = Tokenization::words;
+  std::string subword_marker;  ///< what ends a word piece that continues in the next token, e.g. "@@"; "" = none
+  bool shared_vocabulary = false;
+  VocabularyOptions vocabulary = {};
+};
+
+/// What a task gives: text, and how it is to be read. There are always the splits "train", "valid" and "test", in this
+/// order; some tasks add further test splits.
+struct Corpus : TextFormat {
+  explicit Corpus(TextFormat format = {}) : TextFormat(std::move(format)) {}
+
+  /// Throws Error, naming the splits there are, when there is no such split.
+  const Split& split(std::string_view name) const&;
+  const Split& split(std::string_view name) const&& = delete;  // it would not outlive the corpus
+  /// Sums over the splits.
+  Skipped skipped() const;
+
+  std::vector<Split> splits;
+  /// Tokens that get an entry in the vocabularies even where the training split happens not to use them.
+  std::vector<std::string> source_symbols;
+  std::vector<std::string> target_symbols;
+};
+
+/// Where a corpus comes from: a language generated from a seed, or files. An implementation names its options struct
+/// `Options` and is constructed from it; its constructor throws Error when an option is out of range.
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  virtual TextFormat format() const = 0;
+
+  /// The corpus in `format()`, a pure function of the options and the seed (parallel_text: of the files, whatever the
+  /// seed). No source sentence of a generated corpus occurs twice, in one split or in two. Throws Error when the
+  /// options ask for more distinct examples than the task has, or when a file cannot be used.
+  virtual Corpus load(std::uint64_t seed) const = 0;
+};
+
+/// The tasks by name: copy, reverse, lexical, sort, dates, grammar, addition, parallel_text, and those a program adds.
+Registry<Task()>& tasks();
+
+}  // namespace surd

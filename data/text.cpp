@@ -1,0 +1,97 @@
+#include "data/text.hpp"
+
+#include "autograd/error.hpp"
+
+#include <algorithm>
+
+namespace surd {
+namespace {
+
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/// Bytes of the well-formed UTF-8 sequence that `text` starts with; 0 where it starts with none. Precondition: not
+/// empty.
+std::size_t sequence_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+  if (length == 0 || text.size() < length) return 0;
+  // The second byte excludes what the lead byte cannot: overlong forms, surrogates, and code points above U+10FFFF.
+  const unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+  const unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+  if (byte(1) < low || byte(1) > high) return 0;
+  for (std::size_t i = 2; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  return length;
+}
+
+std::vector<std::string> split_words(std::string_view line) {
+  std::vector<std::string> words;
+  auto end = line.begin();
+  for (;;) {
+    const auto begin = std::find_if_not(end, line.end(), is_space);
+    if (begin == line.end()) return words;
+    end = std::find_if(begin, line.end(), is_space);
+    words.emplace_back(begin, end);
+  }
+}
+
+std::vector<std::string> split_characters(std::string_view line) {
+  std::vector<std::string> characters;
+  while (!line.empty()) {
+    const std::size_t length = sequence_length(line);
+    characters.emplace_back(is_space(line.front()) ? space_token : line.substr(0, length));
+    line.remove_prefix(length);
+  }
+  return characters;
+}
+
+bool ends_with(std::string_view text, std::string_view suffix) {
+  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+}
+
+std::string join_words(const std::vector<std::string>& words, std::string_view subword_marker) {
+  std::string line;
+  bool glued = true;  // no space before the first word
+  for (const std::string& word : words) {
+    if (!glued) line += ' ';
+    glued = !subword_marker.empty() && ends_with(word, subword_marker);
+    line.append(word, 0, word.size() - (glued ? subword_marker.size() : 0));
+  }
+  return line;
+}
+
+std::string join_characters(const std::vector<std::string>& characters) {
+  std::string line;
+  for (const std::string& character : characters) line += character == space_token ? " " : character;
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::string> names_of(Tokenization) { return {"words", "characters"}; }
+
+bool is_blank(std::string_view line) { return std::all_of(line.begin(), line.end(), is_space); }
+
+std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
+  for (std::size_t offset = 0; offset < text.size();) {
+    const std::size_t length = sequence_length(text.substr(offset));
+    if (length == 0) return offset;
+    offset += length;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> tokenize(std::string_view line, Tokenization tokenization) {
+  const auto invalid = find_invalid_utf8(line);
+  expect(!invalid, "tokenize", "the line must be valid UTF-8; it is not at byte {}", invalid.value_or(0) + 1);
+  return tokenization == Tokenization::words ? split_words(line) : split_characters(line);
+}
+
+std::string detokenize(const std::vector<std::string>& tokens, Tokenization tokenization,
+                       std::string_view subword_marker) {
+  return tokenization == Tokenization::words ? join_words(tokens, subword_marker) : join_characters(tokens);
+}
+
+}  // namespace surd

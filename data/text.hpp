@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace surd {
+
+/// How a line of text becomes tokens.
+enum class Tokenization {
+  words,       ///< split at ASCII white space
+  characters,  ///< one token a Unicode code point
+};
+std::vector<std::string> names_of(Tokenization);
+
+/// The token that stands for a space between characters: U+2581, "▁", as SentencePiece writes it.
+inline constexpr std::string_view space_token = "\xe2\x96\x81";
+
+/// Whether a line holds nothing but ASCII white space (space, \t, \n, \v, \f, \r).
+bool is_blank(std::string_view line);
+
+/// Byte offset at which the first ill-formed UTF-8 sequence starts, or nothing where the text is valid. Strict
+/// (Unicode, table 3-7): overlong forms, surrogates and code points above U+10FFFF are ill-formed.
+std::optional<std::size_t> find_invalid_utf8(std::string_view text);
+
+/// The tokens of one line; none is empty and none holds ASCII white space. Words are taken as they stand; among
+/// characters each white space is space_token. Throws Error where the line is not valid UTF-8.
+std::vector<std::string> tokenize(std::string_view line, Tokenization tokenization);
+
+/// The line that tokens stand for: words joined by one space, characters joined by nothing, with space_token written as
+/// a space. A word that ends in `subword_marker` is glued to the next one, as BPE pieces are: with "@@", "foo@@ bar" is
+/// "foobar"; an empty marker glues nothing. Inverse of tokenize() up to white space, save that a U+2581 in the text
+/// comes back as a space.
+std::string detokenize(const std::vector<std::string>& tokens, Tokenization tokenization,
+                       std::string_view subword_marker = "");
+
+}  // namespace surd

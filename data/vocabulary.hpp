@@ -1,0 +1,76 @@
+#pragma once
+
+#include "autograd/fields.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace surd {
+
+using TokenId = std::int32_t;
+
+/// How often each token occurs.
+using TokenCounts = std::unordered_map<std::string, std::size_t>;
+
+struct VocabularyOptions {
+  std::size_t min_frequency = 1;
+  std::optional<std::size_t> size_limit;
+
+  void fields(Fields& f);
+};
+
+/// The tokens a model knows, numbered from 0: four special tokens, then the tokens of a corpus, most frequent first and
+/// ties in the order of their bytes, so that equal counts always give equal ids.
+///
+/// No text can name a special token: a word of the corpus that happens to be spelled "<s>" is an unknown word.
+class Vocabulary {
+ public:
+  static constexpr TokenId pad = 0;  ///< "<pad>", fills the rows of a batch
+  static constexpr TokenId bos = 1;  ///< "<s>", starts the decoder's input
+  static constexpr TokenId eos = 2;  ///< "</s>", ends a source and what a decoder writes
+  static constexpr TokenId unk = 3;  ///< "<unk>", every token that is not in the vocabulary
+  static constexpr std::size_t specials = 4;
+  static constexpr std::size_t largest_size = 10000000;  ///< tokens, special ones included
+
+  /// The special tokens alone.
+  Vocabulary();
+
+  /// Takes the tokens that occur at least `min_frequency` times, and of those the most frequent, up to `size_limit`
+  /// entries in all, special tokens included. Throws Error when a token is empty, holds ASCII white space or is not
+  /// UTF-8: it could not be saved.
+  static Vocabulary build(const TokenCounts& counts, const VocabularyOptions& options = {});
+  static Vocabulary build(const std::vector<std::vector<std::string>>& sentences,
+                          const VocabularyOptions& options = {});
+
+  /// `unk` where the vocabulary lacks the token or it is spelled like a special one.
+  TokenId id(const std::string& token) const;
+  /// Throws Error out of [0, size()).
+  const std::string& token(TokenId id) const;
+  /// Special tokens included.
+  std::size_t size() const { return tokens_.size(); }
+
+  /// Writes one token a line, in the order of their ids. Throws Error when the file cannot be written.
+  void save(const std::string& path) const;
+  /// Reads what save() wrote. Throws Error "file:line: ..." unless the special tokens come first and each following
+  /// line holds one token that is new, not empty and free of white space; or when LineReader does.
+  static Vocabulary load(const std::string& path);
+
+  bool operator==(const Vocabulary& other) const { return tokens_ == other.tokens_; }
+  bool operator!=(const Vocabulary& other) const { return !(*this == other); }
+
+ private:
+  bool insert(const std::string& token);
+
+  std::vector<std::string> tokens_;
+  std::unordered_map<std::string, TokenId> ids_;  // of the corpus's tokens; the special ones are not looked up
+};
+
+/// Adds a sentence's tokens to `counts`.
+void count_tokens(const std::vector<std::string>& tokens, TokenCounts& counts);
+
+}  // namespace surd

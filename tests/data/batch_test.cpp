@@ -1,0 +1,92 @@
+#include "data/batch.hpp"
+
+#include "autograd/error.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+namespace surd {
+namespace {
+
+using Ids = std::vector<TokenId>;
+using Sizes = std::vector<std::size_t>;
+
+const std::vector<SentencePair> pairs = {{{10, 2}, {20, 21, 22}}, {{11, 12, 13, 2}, {23}}, {{14, 15, 2}, {}}};
+
+TEST_CASE("a batch pads its rows to the longest") {
+  const Batch batch = make_batch(pairs, {1, 0, 2});
+  CHECK(batch.size == 3);
+  CHECK(batch.source_length == 4);
+  CHECK(batch.target_length == 4);
+  CHECK(batch.source == Ids{11, 12, 13, 2,  //
+                            10, 2, 0, 0,    //
+                            14, 15, 2, 0});
+  CHECK(batch.target_input == Ids{1, 23, 0, 0,    //
+                                  1, 20, 21, 22,  //
+                                  1, 0, 0, 0});
+  CHECK(batch.target_output == Ids{23, 2, 0, 0,    //
+                                   20, 21, 22, 2,  //
+                                   2, 0, 0, 0});
+  CHECK(batch.source_lengths == Sizes{4, 2, 3});
+  CHECK(batch.target_lengths == Sizes{2, 4, 1});
+  CHECK(batch.indices == Sizes{1, 0, 2});
+  CHECK(batch.source_tokens() == 9);
+  CHECK(batch.target_tokens() == 7);
+  CHECK(batch.first_row == 0);
+}
+
+TEST_CASE("a slice keeps the padding of its batch") {
+  const Batch batch = make_batch(pairs, {1, 0, 2});
+  const Batch part = batch.slice(1, 3);
+  CHECK(part.size == 2);
+  CHECK(part.source_length == 4);
+  CHECK(part.target_length == 4);
+  CHECK(part.source == Ids{10, 2, 0, 0, 14, 15, 2, 0});
+  CHECK(part.target_input == Ids{1, 20, 21, 22, 1, 0, 0, 0});
+  CHECK(part.target_output == Ids{20, 21, 22, 2, 2, 0, 0, 0});
+  CHECK(part.source_lengths == Sizes{2, 3});
+  CHECK(part.target_lengths == Sizes{4, 1});
+  CHECK(part.indices == Sizes{0, 2});
+  CHECK(part.first_row == 1);
+  CHECK(part.slice(1, 2).first_row == 2);
+  CHECK(part.slice(1, 2).indices == Sizes{2});
+}
+
+TEST_CASE("batches that cannot be are errors") {
+  CHECK_THROWS_WITH_AS(make_batch(pairs, {}), "batch: a batch must have a pair; got none", Error);
+  CHECK_THROWS_WITH_AS(make_batch(pairs, {0, 3}), "batch: an index must be less than 3, the number of pairs; got 3",
+                       Error);
+  CHECK_THROWS_WITH_AS(make_batch({{{}, {20}}}, {0}), "batch: a source must end in eos; that of pair 0 is empty",
+                       Error);
+  const Batch batch = make_batch(pairs, {0, 1});
+  CHECK_THROWS_WITH_AS(batch.slice(1, 1), "batch: a slice must be a part of its 2 rows and not empty; got [1, 1)",
+                       Error);
+  CHECK_THROWS_AS(batch.slice(0, 3), Error);
+  CHECK_THROWS_AS(evaluation_batches(pairs, 0), Error);
+}
+
+TEST_CASE("evaluation goes through all pairs once, from short to long") {
+  std::vector<SentencePair> many;
+  for (std::size_t i = 0; i < 25; ++i)
+    many.push_back({Ids(1 + i * 7 % 11, Vocabulary::eos), Ids(i * 5 % 13, Vocabulary::unk)});
+  const auto batches = evaluation_batches(many, 4);
+  REQUIRE(batches.size() == 7);
+  CHECK(batches.back().size == 1);
+  Sizes visited;
+  std::size_t longest = 0;
+  for (const Batch& batch : batches) {
+    for (std::size_t row = 0; row < batch.size; ++row) {
+      CHECK(batch.source_lengths[row] >= longest);
+      longest = batch.source_lengths[row];
+      CHECK(batch.source_lengths[row] == many[batch.indices[row]].source.size());
+    }
+    visited.insert(visited.end(), batch.indices.begin(), batch.indices.end());
+  }
+  std::sort(visited.begin(), visited.end());
+  for (std::size_t i = 0; i < many.size(); ++i) CHECK(visited.at(i) == i);
+  CHECK(evaluation_batches({}, 4).empty());
+}
+
+}  // namespace
+}  // namespace surd

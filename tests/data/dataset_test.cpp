@@ -1,0 +1,121 @@
+#include "data/dataset.hpp"
+
+#include "autograd/error.hpp"
+#include "data/dates.hpp"
+#include "data/lexical.hpp"
+#include "tests/data/temporary_directory.hpp"
+
+#include <doctest/doctest.h>
+
+namespace surd {
+namespace {
+
+using Ids = std::vector<TokenId>;
+
+Corpus small_corpus() {
+  Corpus corpus;
+  corpus.subword_marker = "@@";
+  corpus.splits = {{"train", {{"a dog", "ein hund"}, {"a cat", "ei@@ ne katze"}}}, {"test", {{"the dog", "der hund"}}}};
+  return corpus;
+}
+
+TEST_CASE("sources end in eos, targets carry neither bos nor eos") {
+  const Dataset dataset(small_corpus());
+  const auto& train = dataset.split("train");
+  CHECK(train[0].source == Ids{4, 6, Vocabulary::eos});  // a (twice), cat, dog
+  CHECK(train[1].source == Ids{4, 5, Vocabulary::eos});
+  CHECK(train[0].target == Ids{5, 6});  // ei@@, ein, hund, katze, ne
+  CHECK(train[1].target == Ids{4, 8, 7});
+}
+
+TEST_CASE("the vocabularies come from the training split alone") {
+  const Dataset dataset(small_corpus());
+  CHECK(dataset.split("test")[0].source == Ids{Vocabulary::unk, 6, Vocabulary::eos});
+  CHECK(dataset.split("test")[0].target == Ids{Vocabulary::unk, 6});
+  CHECK_THROWS_WITH_AS(dataset.split("valid"), "dataset: there is no split 'valid'; there are train, test", Error);
+}
+
+TEST_CASE("lines become ids and ids lines") {
+  const TextCodec codec = TextCodec::build(small_corpus());
+  CHECK(codec.encode_source("  a  bird ") == Ids{4, Vocabulary::unk, Vocabulary::eos});
+  CHECK(codec.encode_source("") == Ids{Vocabulary::eos});
+  CHECK(codec.encode_target("ein hund") == Ids{5, 6});
+  CHECK(codec.decode_target({4, 8, 7}) == "eine katze");
+  CHECK(codec.decode_target({Vocabulary::bos, 5, 6, Vocabulary::eos, 7, 7}) == "ein hund");
+  CHECK(codec.decode_target({5, Vocabulary::unk, Vocabulary::pad}) == "ein <unk>");
+  CHECK(codec.decode_source(codec.encode_source("a dog")) == "a dog");
+  CHECK_THROWS_WITH_AS(codec.decode_target({99}), "vocabulary: an id must be in [0, 9); got 99", Error);
+  CHECK_THROWS_AS(codec.encode_source("\xff"), Error);
+}
+
+TEST_CASE("no text can smuggle in a special token") {
+  const TextCodec codec = TextCodec::build(small_corpus());
+  CHECK(codec.encode_source("a </s> <pad> dog") == Ids{4, Vocabulary::unk, Vocabulary::unk, 6, Vocabulary::eos});
+}
+
+TEST_CASE("a shared vocabulary counts both sides") {
+  Corpus corpus;
+  corpus.shared_vocabulary = true;
+  corpus.splits = {{"train", {{"x y", "y y z"}}}};
+  const TextCodec codec = TextCodec::build(corpus);
+  CHECK(codec.source_vocabulary() == codec.target_vocabulary());
+  CHECK(codec.source_vocabulary().size() == 7);
+  CHECK(codec.encode_source("y x z") == Ids{4, 5, 6, Vocabulary::eos});
+}
+
+TEST_CASE("symbols have an entry even where the training split lacks them") {
+  LexicalOptions options;
+  options.vocabulary = 300;
+  options.zipf_exponent = 1.5;
+  options.train_size = options.valid_size = options.test_size = 20;
+  const Dataset dataset(LexicalTask(options).load(1));
+  CHECK(dataset.codec.source_vocabulary().size() == 304);
+  CHECK(dataset.codec.target_vocabulary().size() == 304);
+  CHECK(dataset.codec.source_vocabulary().id("w299") != Vocabulary::unk);
+}
+
+TEST_CASE("every split of a generated corpus comes back from its ids") {
+  DatesOptions options;
+  options.train_size = 2000;
+  options.valid_size = options.test_size = 50;
+  const Corpus corpus = DatesTask(options).load(1);
+  const Dataset dataset(corpus);
+  for (const Split& split : corpus.splits) {
+    const auto& pairs = dataset.split(split.name);
+    REQUIRE(pairs.size() == split.pairs.size());
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      CHECK(dataset.codec.decode_source(pairs[i].source) == split.pairs[i].source);
+      CHECK(dataset.codec.decode_target(pairs[i].target) == split.pairs[i].target);
+    }
+  }
+}
+
+TEST_CASE("a finished run encodes as it did in training") {
+  const test::TemporaryDirectory directory;
+  const Corpus corpus = small_corpus();
+  const Dataset trained(corpus);
+  trained.codec.save(directory.path());
+  const TextCodec loaded = TextCodec::load(directory.path(), corpus);
+  CHECK(loaded.source_vocabulary() == trained.codec.source_vocabulary());
+  CHECK(loaded.target_vocabulary() == trained.codec.target_vocabulary());
+
+  Corpus other = corpus;  // other data, same vocabularies
+  other.splits[0].pairs = {{"bird dog dog", "hund"}};
+  const Dataset dataset(other, loaded);
+  CHECK(dataset.split("train")[0].source == Ids{Vocabulary::unk, 6, 6, Vocabulary::eos});
+  CHECK(dataset.codec.decode_target({4, 8, 7}) == "eine katze");
+}
+
+TEST_CASE("two different files cannot be one shared vocabulary") {
+  const test::TemporaryDirectory directory;
+  TextCodec::build(small_corpus()).save(directory.path());
+  TextFormat format;
+  format.shared_vocabulary = true;
+  CHECK_THROWS_WITH_AS(TextCodec::load(directory.path(), format),
+                       "vocabulary: source and target must have the same tokens where the vocabulary is shared; got "
+                       "different ones, of 7 and 9",
+                       Error);
+}
+
+}  // namespace
+}  // namespace surd

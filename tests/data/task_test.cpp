@@ -1,0 +1,39 @@
+#include "data/task.hpp"
+
+#include "autograd/error.hpp"
+
+#include <doctest/doctest.h>
+
+namespace surd {
+namespace {
+
+TEST_CASE("the eight tasks are known by name") {
+  CHECK(tasks().names() == std::vector<std::string>{"copy", "reverse", "lexical", "sort", "dates", "grammar",
+                                                    "addition", "parallel_text"});
+  CHECK_THROWS_WITH_AS(Choice<Task()>(tasks(), "revers"),
+                       "task: there is no 'revers', did you mean 'reverse'?; there are copy, reverse, lexical, sort, "
+                       "dates, grammar, addition, parallel_text",
+                       Error);
+}
+
+TEST_CASE("a chosen task loads with its default options") {
+  for (const char* name : {"copy", "reverse", "lexical", "sort", "dates", "grammar", "addition"}) {
+    CAPTURE(name);
+    const Corpus corpus = Choice<Task()>(tasks(), name).make()->load(1);
+    CHECK(corpus.split("train").pairs.size() == 20000);
+  }
+  CHECK_THROWS_WITH_AS(Choice<Task()>(tasks(), "parallel_text").make(), "parallel_text: train_source must name a file",
+                       Error);
+}
+
+TEST_CASE("a split is found by its name") {
+  Corpus corpus;
+  corpus.splits = {{"train", {{"a", "b"}}, {1, 2}}, {"test", {}, {3, 4}}};
+  CHECK(corpus.split("train").pairs.front().target == "b");
+  CHECK_THROWS_WITH_AS(corpus.split("dev"), "corpus: there is no split 'dev'; there are train, test", Error);
+  CHECK(corpus.skipped().empty == 4);
+  CHECK(corpus.skipped().overlong == 6);
+}
+
+}  // namespace
+}  // namespace surd
