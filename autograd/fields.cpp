@@ -66,10 +66,13 @@ class Check : public Fields {
 
  private:
   void number(const Field& field, double value) {
-    if (field.read) expect(field.range.holds(value), where_, "{} must be {}; got {}", field.name, field.range.text(), value);
+    if (field.read)
+      expect(field.range.holds(value), where_, "{} must be {}; got {}", field.name, field.range.text(), value);
   }
-  void nested(const Field& field, const std::function<void(Fields&)>& members) {
-    Check inner(where_ + "." + field.name);
+  void nested(const Field& field, const std::string& element, const std::function<void(Fields&)>& members) {
+    if (!field.read) return;
+    // A choice may spread its fields over the group it stands in; it has no name then.
+    Check inner(*field.name == '\0' ? where_ : where_ + "." + field.name + element);
     members(inner);
   }
 
@@ -84,13 +87,13 @@ class Check : public Fields {
     if (value) number(field, *value);
   }
   void visit(const Field&, Word&) override {}
-  void visit_group(const Field& field, const Members& members) override { nested(field, members); }
+  void visit_group(const Field& field, const Members& members) override { nested(field, "", members); }
   void visit_choice(const Field& field, const char*, AnyChoice& choice) override {
-    nested(field, [&](Fields& f) { choice.fields(f); });
+    nested(field, "", [&](Fields& f) { choice.fields(f); });
   }
   void visit_list(const Field& field, std::size_t size, const std::function<void(std::size_t)>&,
                   const std::function<void(std::size_t, Fields&)>& members) override {
-    for (std::size_t i = 0; i < size; ++i) nested(field, [&](Fields& f) { members(i, f); });
+    for (std::size_t i = 0; i < size; ++i) nested(field, fmt::format("[{}]", i), [&](Fields& f) { members(i, f); });
   }
 
   std::string where_;

@@ -23,21 +23,21 @@ std::vector<std::string> names_of(Activation);
 Variable linear(Variable x, Variable weight, Variable bias = {}, Activation activation = Activation::none);
 
 Variable activate(Variable x, Activation activation);  ///< [...] -> [...]
-Variable relu(Variable x);     ///< [...] -> [...]
-Variable gelu(Variable x);     ///< [...] -> [...], exact: x Phi(x)
-Variable tanh(Variable x);     ///< [...] -> [...]
-Variable sigmoid(Variable x);  ///< [...] -> [...]
+Variable relu(Variable x);                             ///< [...] -> [...]
+Variable gelu(Variable x);                             ///< [...] -> [...], exact: x Phi(x)
+Variable tanh(Variable x);                             ///< [...] -> [...]
+Variable sigmoid(Variable x);                          ///< [...] -> [...]
 
 // --- element by element (ops/elementwise.cpp) ------------------------------------------------------------------------
 
-Variable add(Variable a, Variable b);       ///< [...], [...] -> [...]
-Variable subtract(Variable a, Variable b);  ///< [...], [...] -> [...]
-Variable multiply(Variable a, Variable b);  ///< [...], [...] -> [...]
-Variable scale(Variable x, Real factor);    ///< [...] -> [...]
+Variable add(Variable a, Variable b);            ///< [...], [...] -> [...]
+Variable subtract(Variable a, Variable b);       ///< [...], [...] -> [...]
+Variable multiply(Variable a, Variable b);       ///< [...], [...] -> [...]
+Variable scale(Variable x, Real factor);         ///< [...] -> [...]
 Variable scale_by(Variable x, Variable factor);  ///< [...], [1] -> [...], a learned factor
 Variable add_bias(Variable x, Variable bias);    ///< [..., n], [n] -> [..., n]
-Variable exp(Variable x);                   ///< [...] -> [...]
-Variable log(Variable x);                   ///< [...] -> [...], natural
+Variable exp(Variable x);                        ///< [...] -> [...]
+Variable log(Variable x);                        ///< [...] -> [...], natural
 
 /// Inverted dropout: each element is zeroed with probability `rate` and the others divided by 1 - rate. The decisions
 /// depend only on the stream and the element's place in the full batch. Passes x through when the tape is not training
@@ -46,9 +46,9 @@ Variable dropout(Variable x, double rate, const random::Stream& stream);
 
 // --- reductions and shapes (ops/shape.cpp) ---------------------------------------------------------------------------
 
-Variable sum(Variable x);                             ///< [...] -> [1]
-Variable mean(Variable x);                            ///< [...] -> [1]
-Variable reshape(Variable x, const Shape& shape);     ///< same number of elements
+Variable sum(Variable x);                                              ///< [...] -> [1]
+Variable mean(Variable x);                                             ///< [...] -> [1]
+Variable reshape(Variable x, const Shape& shape);                      ///< same number of elements
 Variable transpose(Variable x, const std::vector<std::size_t>& axes);  ///< axis i of the result is axis axes[i] of x
 Variable slice(Variable x, std::size_t axis, std::size_t begin, std::size_t end);  ///< [begin, end) of one axis
 Variable concat(const std::vector<Variable>& parts, std::size_t axis);  ///< along an axis; the others must agree
@@ -80,7 +80,7 @@ Variable rms_norm(Variable x, Variable gain, Real epsilon);
 
 struct AttentionOptions {
   std::size_t heads;
-  Real factor;  ///< on the scores q.k, before the softmax; no default: it is what this project is about
+  Real factor;          ///< on the scores q.k, before the softmax; no default: it is what this project is about
   bool causal = false;  ///< query t sees keys 0..t + (Tk - Tq): the last query sees every key
   /// Number of keys that are not padding, a row of the batch; empty: all. The others get no weight at all.
   std::vector<std::size_t> key_lengths = {};

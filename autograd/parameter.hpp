@@ -23,7 +23,7 @@ struct Parameter {
   std::string name;
   Tensor value;
   GradientSum gradient;
-  std::size_t index = 0;              ///< position in its ParameterSet
+  std::size_t index = 0;                ///< position in its ParameterSet
   double learning_rate_multiplier = 1;  ///< on top of the optimizer's groups
 };
 

@@ -71,15 +71,18 @@ std::uint64_t Stream::bits(std::uint64_t index) const {
   return (static_cast<std::uint64_t>(words[1]) << 32) | words[0];
 }
 
-double Stream::uniform(std::uint64_t index) const {
-  return (static_cast<double>(bits(index) >> 11) + 0.5) * 0x1.0p-53;
-}
+double Stream::uniform(std::uint64_t index) const { return unit_interval(bits(index)); }
 
 double Stream::normal(std::uint64_t index) const { return normal_quantile(uniform(index)); }
 
 std::uint64_t Stream::integer(std::uint64_t index, std::uint64_t bound) const {
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::uint64_t>((static_cast<Wide>(bits(index)) * bound) >> 64);
+}
+
+double unit_interval(std::uint64_t bits) {
+  // 52 bits and a half are 53, which a double holds exactly; with one bit more the largest midpoint would round to 1.
+  return (static_cast<double>(bits >> 12) + 0.5) * 0x1.0p-52;
 }
 
 double normal_quantile(double p) {
@@ -95,8 +98,8 @@ double normal_quantile(double p) {
                                   3.9307895800092710610e4,
                                   2.8729085735721942674e4,
                                   5.2264952788528545610e3};
-  static constexpr double c[8] = {1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
-                                  3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
+  static constexpr double c[8] = {1.42343711074968357734e0,  4.63033784615654529590e0, 5.76949722146069140550e0,
+                                  3.64784832476320460504e0,  1.27045825245236838258e0, 2.41780725177450611770e-1,
                                   2.27238449892691845833e-2, 7.74545014278341407640e-4};
   static constexpr double d[8] = {1.0,
                                   2.05319162663775882187e0,
@@ -106,7 +109,7 @@ double normal_quantile(double p) {
                                   1.51986665636164571966e-2,
                                   5.47593808499534494600e-4,
                                   1.05075007164441684324e-9};
-  static constexpr double e[8] = {6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
+  static constexpr double e[8] = {6.65790464350110377720e0,  5.46378491116411436990e0,  1.78482653991729133580e0,
                                   2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
                                   2.71155556874348757815e-5, 2.01033439929228813265e-7};
   static constexpr double f[8] = {1.0,
@@ -123,7 +126,8 @@ double normal_quantile(double p) {
     return q * polynomial(r, a) / polynomial(r, b);
   }
   const double r = std::sqrt(-portable_log(q < 0 ? p : 1 - p));
-  const double tail = r <= 5 ? polynomial(r - 1.6, c) / polynomial(r - 1.6, d) : polynomial(r - 5, e) / polynomial(r - 5, f);
+  const double tail =
+      r <= 5 ? polynomial(r - 1.6, c) / polynomial(r - 1.6, d) : polynomial(r - 5, e) / polynomial(r - 5, f);
   return q < 0 ? -tail : tail;
 }
 

@@ -26,7 +26,7 @@ class Stream {
   /// 64 random bits.
   std::uint64_t bits(std::uint64_t index) const;
 
-  /// Uniform in (0, 1): 53-bit midpoints, never 0 and never 1.
+  /// Uniform in (0, 1): unit_interval() of bits().
   double uniform(std::uint64_t index) const;
 
   /// Standard normal by inversion of uniform() (Wichura 1988, algorithm AS 241, PPND16; relative error about 1e-16).
@@ -72,6 +72,9 @@ class Sequence {
   Stream stream_;
   std::uint64_t next_ = 0;
 };
+
+/// The top 52 bits as a midpoint in (0, 1): never 0, never 1, and symmetric about 1/2.
+double unit_interval(std::uint64_t bits);
 
 /// The quantile function of the standard normal distribution; p in (0, 1). Built from +, -, *, /, sqrt alone, so that
 /// it gives the same bits with every standard library.

@@ -128,11 +128,15 @@ class Choice<Product(Context...)> : public AnyChoice {
   }
   ~Choice() override = default;
 
-  /// Chooses `Implementation`, registered as `name`, with these options.
+  /// Chooses `Implementation` with these options. Throws Error where something else is registered as `name`.
   template <class Implementation>
   void set(std::string_view name, typename Implementation::Options options) {
-    select(name);
-    recipe_ = std::make_unique<typename Table::template RecipeOf<Implementation>>(std::move(options));
+    using Recipe = typename Table::template RecipeOf<Implementation>;
+    const auto registered = table_->recipe(name);
+    expect(dynamic_cast<const Recipe*>(registered.get()) != nullptr, table_->kind(),
+           "'{}' is not registered with these options", name);
+    recipe_ = std::make_unique<Recipe>(std::move(options));
+    name_ = name;
   }
 
   const std::string& name() const override { return name_; }

@@ -28,6 +28,7 @@ void Tape::clear() {
     nodes_[i]->gradient.reset();
   }
   size_ = 0;
+  spent_ = false;
 }
 
 void Tape::reset(const TapeOptions& options) {
@@ -85,18 +86,26 @@ bool Tape::needs_gradient(const Inputs& inputs) const {
   return needed && options_.record;
 }
 
+void Tape::expect_root(Variable root) const {
+  expect(root.tape_ == this, "backward", "the root is not on this tape");
+  expect(!spent_, "backward", "the tape was run backward before; clear() it and record another pass");
+}
+
 void Tape::backward(Variable root) {
+  expect_root(root);
   expect(root.value().size() == 1, "backward", "the root must be a single number; got {}", root.shape());
   backward(root, full(root.shape(), 1));
 }
 
 void Tape::backward(Variable root, Tensor cotangent) {
+  expect_root(root);
   expect(options_.record, "backward", "the tape was not recording");
   expect(cotangent.shape() == root.shape(), "backward", "the cotangent must have the root's shape {}; got {}",
          root.shape(), cotangent.shape());
   Node& last = node(root);
   expect(last.needs_gradient && last.parameter_gradient == nullptr, "backward",
          "the root must be the result of an op on something that needs a gradient");
+  spent_ = true;
   last.gradient = std::move(cotangent);
   for (std::size_t i = size_; i-- > 0;) {
     Node& current = *nodes_[i];

@@ -105,12 +105,13 @@ class Tape {
   Variable input(Tensor value, bool needs_gradient = false);
   /// A leaf that refers to a tensor, which must outlive the pass.
   Variable constant(const Tensor& value);
+  Variable constant(Tensor&&) = delete;  // it would be gone before the pass; take input()
   /// A leaf that refers to a parameter; its gradient is added to the parameter's. May be called again for each use.
   Variable parameter(Parameter& parameter);
 
-  /// Records the result of an op. `backward` is called as backward(BackwardPass&) if any of the inputs needs a gradient;
-  /// it captures Variables and what forward saved, never other owners of nodes. Throws Error where an input is of
-  /// another tape.
+  /// Records the result of an op. `backward` is called as backward(BackwardPass&) if any of the inputs needs a
+  /// gradient; it captures Variables and what forward saved, never other owners of nodes. Throws Error where an input
+  /// is of another tape.
   template <class Backward>
   Variable record(const char* op, Tensor value, const Inputs& inputs, Backward backward);
 
@@ -132,6 +133,7 @@ class Tape {
   class Region {
    public:
     Region(Tape& tape, const std::string& path) : tape_(tape), outer_(tape.path_) { tape.path_ = &path; }
+    Region(Tape&, std::string&&) = delete;  // nodes refer to the path until the pass is over
     ~Region() { tape_.path_ = outer_; }
     Region(const Region&) = delete;
     Region& operator=(const Region&) = delete;
@@ -156,9 +158,9 @@ class Tape {
   friend class BackwardPass;
 
   struct Node {
-    std::optional<Tensor> own;              ///< the value, unless it belongs to somebody else
-    const Tensor* value = nullptr;          ///< = &*own, or the parameter's or constant's
-    std::optional<Tensor> gradient;         ///< sum of what the consumers contributed
+    std::optional<Tensor> own;                  ///< the value, unless it belongs to somebody else
+    const Tensor* value = nullptr;              ///< = &*own, or the parameter's or constant's
+    std::optional<Tensor> gradient;             ///< sum of what the consumers contributed
     GradientSum* parameter_gradient = nullptr;  ///< set on leaves of parameters: takes the place of `gradient`
     bool needs_gradient = false;
     bool keep_gradient = false;
@@ -175,11 +177,13 @@ class Tape {
 
   Node& node(Variable variable) const { return *nodes_[variable.index_]; }
   Node& push(const char* op);
+  void expect_root(Variable root) const;
   Variable finish(Node& node);
 
   TapeOptions options_;
   std::vector<std::unique_ptr<Node>> nodes_;  ///< the first size_ are in use; addresses are stable
   std::size_t size_ = 0;
+  bool spent_ = false;  ///< backward() ran
   const std::string* path_ = &top_;
   static const std::string top_;
 };
@@ -217,7 +221,12 @@ class BackwardPass {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-inline const Tensor& Variable::value() const { return *tape_->node(*this).value; }
+inline const Tensor& Variable::value() const {
+  expect(tape_ != nullptr, "variable", "it is absent: default-constructed, on no tape");
+  const Tensor* value = tape_->node(*this).value;
+  expect(value != nullptr, "variable", "its value is gone: the tape was cleared or run backward");
+  return *value;
+}
 inline const Shape& Variable::shape() const { return value().shape(); }
 
 template <class Backward>

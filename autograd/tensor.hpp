@@ -31,7 +31,9 @@ std::size_t element_count(const Shape& shape);
 /// Length of the last axis, and the number of rows of that length. Precondition: at least one axis.
 inline std::size_t row_length(const Tensor& tensor) { return tensor.shape().back(); }
 inline std::size_t row_count(const Tensor& tensor) {
-  return row_length(tensor) == 0 ? 0 : tensor.size() / row_length(tensor);
+  std::size_t count = 1;  // not size / length: a row may be empty
+  for (std::size_t i = 0; i + 1 < tensor.dimension(); ++i) count *= tensor.shape()[i];
+  return count;
 }
 
 /// `shape` with its last axis replaced.

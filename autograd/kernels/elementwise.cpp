@@ -54,11 +54,7 @@ void relu_backward(const Real* y, const Real* dy, Real* dx, std::size_t n) {
 }
 
 void gelu(const Real* x, Real* y, std::size_t n) {
-  map(
-      [](Batch u) {
-        return Batch(Real(0.5)) * u * (Batch(Real(1)) + xsimd::erf(u * Batch(inv_sqrt_2)));
-      },
-      n, y, x);
+  map([](Batch u) { return Batch(Real(0.5)) * u * (Batch(Real(1)) + xsimd::erf(u * Batch(inv_sqrt_2))); }, n, y, x);
 }
 void gelu_backward(const Real* x, const Real* dy, Real* dx, std::size_t n) {
   // d/dx x Phi(x) = Phi(x) + x phi(x)

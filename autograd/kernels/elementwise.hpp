@@ -10,7 +10,7 @@
 /// cotangent of the result, and a backward function writes the input's cotangent to `dx`.
 namespace surd::kernels {
 
-void accumulate(const Real* x, Real* y, std::size_t n);  ///< y += x
+void accumulate(const Real* x, Real* y, std::size_t n);    ///< y += x
 void axpy(Real a, const Real* x, Real* y, std::size_t n);  ///< y += a x
 void add(const Real* a, const Real* b, Real* y, std::size_t n);
 void subtract(const Real* a, const Real* b, Real* y, std::size_t n);

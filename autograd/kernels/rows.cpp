@@ -31,7 +31,7 @@ Real sum_exp_shifted(const Real* x, Real shift, std::size_t n) {
   Batch total(Real(0));
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) total += xsimd::exp(Batch::load_unaligned(x + i) - Batch(shift));
-  if (i < n) total += xsimd::exp(load_part(x + i, n - i, std::numeric_limits<Real>::lowest()) - Batch(shift));
+  if (i < n) total += xsimd::exp(load_part(x + i, n - i, -std::numeric_limits<Real>::infinity()) - Batch(shift));
   return xsimd::hadd(total);
 }
 
@@ -51,8 +51,9 @@ void softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size_t n
 void log_softmax_row(const Real* x, Real* y, std::size_t n) {
   if (n == 0) return;
   const Real top = maximum(n, x);
-  const Real log_total = top + std::log(sum_exp_shifted(x, top, n));
-  map([log_total](Batch u) { return u - Batch(log_total); }, n, y, x);
+  const Real log_total = std::log(sum_exp_shifted(x, top, n));
+  // Not u - (top + log_total): a large top would swallow the digits of log_total.
+  map([=](Batch u) { return u - Batch(top) - Batch(log_total); }, n, y, x);
 }
 
 void log_softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size_t n) {
@@ -77,18 +78,16 @@ void layer_norm_backward(const Real* dy, const Real* gain, const Real* normalize
                          Real* dx, Real* dgain, Real* dbias, std::size_t rows, std::size_t n) {
   // With g = dy * gain: dx = inverse_deviation (g - mean(g) - normalized mean(g * normalized)); Ba et al., 1607.06450.
   for (std::size_t r = 0; r < rows; ++r, dy += n, normalized += n) {
-    if (dgain != nullptr) map([](Batch t, Batch g, Batch h) { return xsimd::fma(g, h, t); }, n, dgain, dgain, dy, normalized);
+    if (dgain != nullptr)
+      map([](Batch t, Batch g, Batch h) { return xsimd::fma(g, h, t); }, n, dgain, dgain, dy, normalized);
     if (dbias != nullptr) accumulate(dy, dbias, n);
     if (dx == nullptr) continue;
     const Real inverse = inverse_deviation[r];
     const Real mean_g = dot(dy, gain, n) / static_cast<Real>(n);
     const Real mean_gh =
         sum([](Batch g, Batch w, Batch h) { return g * w * h; }, n, dy, gain, normalized) / static_cast<Real>(n);
-    map(
-        [=](Batch g, Batch w, Batch h) {
-          return Batch(inverse) * (g * w - Batch(mean_g) - h * Batch(mean_gh));
-        },
-        n, dx, dy, gain, normalized);
+    map([=](Batch g, Batch w, Batch h) { return Batch(inverse) * (g * w - Batch(mean_g) - h * Batch(mean_gh)); }, n, dx,
+        dy, gain, normalized);
     dx += n;
   }
 }
@@ -110,7 +109,8 @@ void rms_norm_backward(const Real* dy, const Real* gain, const Real* normalized,
                        Real* dgain, std::size_t rows, std::size_t n) {
   // With g = dy * gain: dx = inverse_rms (g - normalized mean(g * normalized)); Zhang & Sennrich, 1910.07467.
   for (std::size_t r = 0; r < rows; ++r, dy += n, normalized += n) {
-    if (dgain != nullptr) map([](Batch t, Batch g, Batch h) { return xsimd::fma(g, h, t); }, n, dgain, dgain, dy, normalized);
+    if (dgain != nullptr)
+      map([](Batch t, Batch g, Batch h) { return xsimd::fma(g, h, t); }, n, dgain, dgain, dy, normalized);
     if (dx == nullptr) continue;
     if (gain != nullptr)
       multiply(dy, gain, dx, n);
@@ -124,7 +124,8 @@ void rms_norm_backward(const Real* dy, const Real* gain, const Real* normalized,
 }
 
 Real cross_entropy_row(const Real* logits, Real* gradient, std::size_t n, std::int32_t target, Real smoothing) {
-  // -sum q log p = log Z - (1 - smoothing) logit[target] - smoothing mean(logit)
+  // -sum q log p = log Z - (1 - smoothing) logit[target] - smoothing mean(logit), every term less the largest logit,
+  // which would otherwise swallow the digits of a small loss
   const Real top = maximum(n, logits);
   const Real target_logit = logits[target];
   const Real mean_logit = smoothing == 0 ? Real(0) : sum(logits, n) / static_cast<Real>(n);
@@ -137,7 +138,7 @@ Real cross_entropy_row(const Real* logits, Real* gradient, std::size_t n, std::i
   } else {
     total = sum_exp_shifted(logits, top, n);
   }
-  return top + std::log(total) - (1 - smoothing) * target_logit - smoothing * mean_logit;
+  return std::log(total) + (1 - smoothing) * (top - target_logit) + smoothing * (top - mean_logit);
 }
 
 }  // namespace surd::kernels

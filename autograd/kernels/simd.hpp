@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 /// Loops over raw pointers in SIMD registers. The last, incomplete register is filled with `padding`, so an element's
 /// result does not depend on where in the array it stands.

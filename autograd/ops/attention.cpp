@@ -26,7 +26,8 @@ Sizes check(Variable q, Variable k, Variable v, const AttentionOptions& options)
          "{} heads do not divide the widths of q {} and v {}", options.heads, q.shape(), v.shape());
   expect(!options.causal || q.shape()[1] <= k.shape()[1], op,
          "causal attention takes at most as many queries as keys; got q {}, k {}", q.shape(), k.shape());
-  expect(options.dropout >= 0 && options.dropout < 1, op, "the dropout rate must be in [0, 1); got {}", options.dropout);
+  expect(options.dropout >= 0 && options.dropout < 1, op, "the dropout rate must be in [0, 1); got {}",
+         options.dropout);
   const std::size_t batch = q.shape()[0], keys = k.shape()[1];
   expect(options.key_lengths.empty() || options.key_lengths.size() == batch, op, "{} key lengths for a batch of {}",
          options.key_lengths.size(), batch);
@@ -67,8 +68,8 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
   tape.observe("scores", weights);
   for (std::size_t b = 0; b < s.batch; ++b)
     for (std::size_t h = 0; h < s.heads; ++h)
-      softmax_over_visible(weights.data() + head(b, h), s, options.key_lengths.empty() ? s.keys : options.key_lengths[b],
-                           options);
+      softmax_over_visible(weights.data() + head(b, h), s,
+                           options.key_lengths.empty() ? s.keys : options.key_lengths[b], options);
   tape.observe("weights", weights);
 
   const bool drop = tape.options().training && options.dropout > 0;
@@ -85,7 +86,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
                  v.value().data() + v_at(b, h), v_row, 0, o.data() + o_at(b, h), v_row);
 
   auto backward = [=, weights = std::move(weights), mask = std::move(mask),
-                         dropped = std::move(dropped)](BackwardPass& pass) {
+                   dropped = std::move(dropped)](BackwardPass& pass) {
     const Real* d_o = pass.gradient().data();
     Tensor dq = empty_like(q.value()), dk = empty_like(k.value()), dv = empty_like(v.value());
     Tensor ds(Shape{s.queries, s.keys});

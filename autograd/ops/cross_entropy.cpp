@@ -74,7 +74,8 @@ Variable projection_cross_entropy(Variable x, Variable weight, Real factor, cons
   double total = 0;
   for (std::size_t first = 0; first < kept.size(); first += tile) {
     const std::size_t count = std::min(tile, kept.size() - first);
-    for (std::size_t i = 0; i < count; ++i) std::copy_n(x.value().data() + kept[first + i] * d, d, tile_x.data() + i * d);
+    for (std::size_t i = 0; i < count; ++i)
+      std::copy_n(x.value().data() + kept[first + i] * d, d, tile_x.data() + i * d);
     blas::gemm(no, yes, count, n, d, factor, tile_x.data(), weight.value().data(), 0, logits.data());
     for (std::size_t i = 0; i < count; ++i) {
       Real* row = logits.data() + i * n;

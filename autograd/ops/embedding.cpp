@@ -36,9 +36,8 @@ Variable embedding(Variable weight, const Ids& ids, const Shape& shape) {
   Tensor y(result);
   for (std::size_t i = 0; i < ids.size(); ++i)
     std::copy_n(weight.value().data() + static_cast<std::size_t>(ids[i]) * d, d, y.data() + i * d);
-  return weight.tape().record("embedding", std::move(y), {weight}, [=](BackwardPass& pass) {
-    backward_to_rows(pass, weight, ids, 1);
-  });
+  return weight.tape().record("embedding", std::move(y), {weight},
+                              [=](BackwardPass& pass) { backward_to_rows(pass, weight, ids, 1); });
 }
 
 // y[b, t] = factor W[id] + P[first + t];  dW[id] += factor dy[b, t],  dP[first + t] += sum over b of dy[b, t]

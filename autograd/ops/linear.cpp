@@ -49,25 +49,25 @@ Variable linear(Variable x, Variable weight, Variable bias, Activation activatio
   if (activation == Activation::gelu && x.tape().needs_gradient({x, weight, bias})) before = y;
   forward(activation, y.data(), y.data(), y.size());
 
-  return x.tape().record(
-      "linear", std::move(y), {x, weight, bias}, [=, before = std::move(before)](BackwardPass& pass) {
-        Tensor dz = pass.take_gradient();
-        if (activation != Activation::none)
-          backward(activation, activation == Activation::gelu ? before.data() : pass.value().data(), dz.data(), dz.data(),
-                   dz.size());
-        if (pass.needs(bias)) {
-          const auto db = pass.slot(bias);
-          kernels::sum_rows(dz.data(), db.beta, db.data, rows, out);
-        }
-        if (pass.needs(weight)) {
-          const auto dw = pass.slot(weight);
-          blas::gemm(yes, no, out, in, rows, 1, dz.data(), x.value().data(), dw.beta, dw.data);
-        }
-        if (pass.needs(x)) {
-          const auto dx = pass.slot(x);
-          blas::gemm(no, no, rows, in, out, 1, dz.data(), weight.value().data(), dx.beta, dx.data);
-        }
-      });
+  return x.tape().record("linear", std::move(y), {x, weight, bias},
+                         [=, before = std::move(before)](BackwardPass& pass) {
+                           Tensor dz = pass.take_gradient();
+                           if (activation != Activation::none)
+                             backward(activation, activation == Activation::gelu ? before.data() : pass.value().data(),
+                                      dz.data(), dz.data(), dz.size());
+                           if (pass.needs(bias)) {
+                             const auto db = pass.slot(bias);
+                             kernels::sum_rows(dz.data(), db.beta, db.data, rows, out);
+                           }
+                           if (pass.needs(weight)) {
+                             const auto dw = pass.slot(weight);
+                             blas::gemm(yes, no, out, in, rows, 1, dz.data(), x.value().data(), dw.beta, dw.data);
+                           }
+                           if (pass.needs(x)) {
+                             const auto dx = pass.slot(x);
+                             blas::gemm(no, no, rows, in, out, 1, dz.data(), weight.value().data(), dx.beta, dx.data);
+                           }
+                         });
 }
 
 Variable activate(Variable x, Activation activation) {

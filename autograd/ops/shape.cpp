@@ -54,9 +54,8 @@ Variable transpose(Variable x, const std::vector<std::size_t>& axes) {
     if (axes[i] < axes.size()) inverse[axes[i]] = i;
   expect(axes.size() == x.dimension() && std::count(inverse.begin(), inverse.end(), axes.size()) == 0, "transpose",
          "the axes must be a permutation of the {} axes of {}; got {}", x.dimension(), x.shape(), axes);
-  return x.tape().record("transpose", transposed(x.value(), axes), {x}, [=](BackwardPass& pass) {
-    pass.accumulate(x, transposed(pass.gradient(), inverse));
-  });
+  return x.tape().record("transpose", transposed(x.value(), axes), {x},
+                         [=](BackwardPass& pass) { pass.accumulate(x, transposed(pass.gradient(), inverse)); });
 }
 
 // The backward of a slice writes into zeros.

@@ -1,0 +1,111 @@
+#include "layers/decoder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace surd {
+namespace {
+
+Tensor rows_of(const Tensor& tensor, const std::vector<std::size_t>& rows) {
+  Shape shape = tensor.shape();
+  const std::size_t count = shape[0], row = count == 0 ? 0 : tensor.size() / count;
+  shape[0] = rows.size();
+  Tensor selected(shape);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    expect(rows[i] < count, "DecoderCache", "cannot select row {} of {}", rows[i], count);
+    std::copy_n(tensor.data() + rows[i] * row, row, selected.data() + i * row);
+  }
+  return selected;
+}
+
+}  // namespace
+
+void DecoderCache::select(const std::vector<std::size_t>& rows) {
+  for (BlockCache& block : blocks)
+    for (Tensor* tensor : {&block.self_keys, &block.self_values, &block.source_keys, &block.source_values})
+      *tensor = rows_of(*tensor, rows);
+  if (source_lengths.empty()) return;  // all of the source counts
+  std::vector<std::size_t> lengths;
+  for (const std::size_t row : rows) lengths.push_back(source_lengths.at(row));
+  source_lengths = std::move(lengths);
+}
+
+DecoderBlock::DecoderBlock(const Scope& scope, const BlockOptions& options)
+    : Module(scope),
+      self_attention_(options.attention.make(scope / "self_attention", options.d_model, options.heads)),
+      self_attention_residual_(scope / "self_attention_residual", options.d_model, options.norm, options.dropout),
+      cross_attention_(options.attention.make(scope / "cross_attention", options.d_model, options.heads)),
+      cross_attention_residual_(scope / "cross_attention_residual", options.d_model, options.norm, options.dropout),
+      feed_forward_(options.feed_forward.make(scope / "feed_forward", options.d_model)),
+      feed_forward_residual_(scope / "feed_forward_residual", options.d_model, options.norm, options.dropout) {}
+
+template <class SelfAttention>
+Variable DecoderBlock::forward(Variable x, const SelfAttention& self_attention, const Memory& source,
+                               const AttentionMask& source_mask, std::size_t position) const {
+  x = self_attention_residual_(x, self_attention);
+  x = cross_attention_residual_(x,
+                                [&](Variable y) { return cross_attention_->attend(y, source, source_mask, position); });
+  return feed_forward_residual_(x, [&](Variable y) { return (*feed_forward_)(y); });
+}
+
+Variable DecoderBlock::operator()(Variable x, Variable source, const AttentionMask& source_mask) const {
+  AttentionMask causal;
+  causal.causal = true;
+  const auto self_attention = [&](Variable y) { return (*self_attention_)(y, y, causal); };
+  return forward(x, self_attention, cross_attention_->remember(source, 0), source_mask, 0);
+}
+
+BlockCache DecoderBlock::start(Variable source) const {
+  const Memory memory = cross_attention_->remember(source, 0);
+  const auto no_positions = [](const Tensor& like) {
+    Shape shape = like.shape();
+    shape[1] = 0;
+    return Tensor(shape);
+  };
+  return {no_positions(memory.keys.value()), no_positions(memory.values.value()), memory.keys.value(),
+          memory.values.value()};
+}
+
+Variable DecoderBlock::step(Variable x, BlockCache& cache, std::size_t position,
+                            const AttentionMask& source_mask) const {
+  Tape& tape = x.tape();
+  const auto self_attention = [&](Variable y) {
+    const Memory last = self_attention_->remember(y, position);
+    // Given to the tape, not lent: it must keep what it read when the cache moves on.
+    const Memory all{concat({tape.input(std::move(cache.self_keys)), last.keys}, 1),
+                     concat({tape.input(std::move(cache.self_values)), last.values}, 1)};
+    const Variable result = self_attention_->attend(y, all, {}, position);
+    cache.self_keys = all.keys.value();
+    cache.self_values = all.values.value();
+    return result;
+  };
+  const Memory source{tape.constant(cache.source_keys), tape.constant(cache.source_values)};
+  return forward(x, self_attention, source, source_mask, position);
+}
+
+Decoder::Decoder(const Scope& scope, std::size_t blocks, const BlockOptions& options) : Module(scope) {
+  for (std::size_t i = 0; i < blocks; ++i) blocks_.push_back(std::make_unique<DecoderBlock>(scope / i, options));
+  if (options.norm.placement == NormPlacement::pre) norm_ = options.norm.kind.make(scope / "norm", options.d_model);
+}
+
+Variable Decoder::operator()(Variable x, Variable source, const AttentionMask& source_mask) const {
+  for (const auto& block : blocks_) x = (*block)(x, source, source_mask);
+  return norm_ ? (*norm_)(x) : x;
+}
+
+DecoderCache Decoder::start(Variable source, const std::vector<std::size_t>& source_lengths) const {
+  DecoderCache cache;
+  for (const auto& block : blocks_) cache.blocks.push_back(block->start(source));
+  cache.source_lengths = source_lengths;
+  return cache;
+}
+
+Variable Decoder::step(Variable x, DecoderCache& cache) const {
+  AttentionMask source_mask;
+  source_mask.key_lengths = cache.source_lengths;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->step(x, cache.blocks[i], cache.length, source_mask);
+  ++cache.length;
+  return norm_ ? (*norm_)(x) : x;
+}
+
+}  // namespace surd

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "layers/encoder.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace surd {
+
+/// What one decoder block keeps between decoding steps: its keys and values of past positions and of the source,
+/// each [B, T, ...].
+struct BlockCache {
+  Tensor self_keys, self_values;  ///< of `DecoderCache::length` positions
+  Tensor source_keys, source_values;
+};
+
+/// What a decoder keeps between steps, outside of any tape.
+struct DecoderCache {
+  std::vector<BlockCache> blocks;
+  std::vector<std::size_t> source_lengths;
+  std::size_t length = 0;  ///< target positions seen so far
+
+  /// Keeps these rows, in this order; a row may be repeated (beam search).
+  void select(const std::vector<std::size_t>& rows);
+};
+
+/// Causal self-attention, attention to the source, feed-forward, each around a shortcut.
+class DecoderBlock : public Module {
+ public:
+  DecoderBlock(const Scope& scope, const BlockOptions& options);
+
+  /// x [B, T, d_model], source [B, S, d_model] -> [B, T, d_model]
+  Variable operator()(Variable x, Variable source, const AttentionMask& source_mask) const;
+
+  /// The source's part of the cache.
+  BlockCache start(Variable source) const;
+  /// One more position, x [B, 1, d_model] -> [B, 1, d_model]; extends the cache.
+  Variable step(Variable x, BlockCache& cache, std::size_t position, const AttentionMask& source_mask) const;
+
+ private:
+  template <class SelfAttention>
+  Variable forward(Variable x, const SelfAttention& self_attention, const Memory& source,
+                   const AttentionMask& source_mask, std::size_t position) const;
+
+  std::unique_ptr<Attention> self_attention_;
+  Residual self_attention_residual_;
+  std::unique_ptr<Attention> cross_attention_;
+  Residual cross_attention_residual_;
+  std::unique_ptr<FeedForward> feed_forward_;
+  Residual feed_forward_residual_;
+};
+
+class Decoder : public Module {
+ public:
+  Decoder(const Scope& scope, std::size_t blocks, const BlockOptions& options);
+
+  /// x [B, T, d_model], source [B, S, d_model] -> [B, T, d_model]
+  Variable operator()(Variable x, Variable source, const AttentionMask& source_mask) const;
+
+  /// A cache for decoding step by step from an encoded source [B, S, d_model].
+  DecoderCache start(Variable source, const std::vector<std::size_t>& source_lengths) const;
+  /// The next position, x [B, 1, d_model] -> [B, 1, d_model]: what operator() would give there.
+  Variable step(Variable x, DecoderCache& cache) const;
+
+ private:
+  std::vector<std::unique_ptr<DecoderBlock>> blocks_;
+  std::unique_ptr<Norm> norm_;  // null with NormPlacement::post
+};
+
+}  // namespace surd

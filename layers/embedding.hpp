@@ -1,0 +1,81 @@
+#pragma once
+
+#include "layers/norm.hpp"
+#include "layers/positions.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace surd {
+
+/// Token ids of a padded batch, [batch, length] row-major.
+struct Tokens {
+  const std::vector<std::int32_t>& ids;
+  std::size_t batch;
+  std::size_t length;
+};
+
+/// Which matrices are one: none; the decoder's input and output; or those and the encoder's input. Press & Wolf,
+/// arXiv 1608.05859.
+enum class Tie { none, decoder, all };
+std::vector<std::string> names_of(Tie);
+
+struct EmbeddingOptions {
+  Tie tie = Tie::decoder;
+  InitOptions init = InitOptions::normal(Scale::Rule::inv_sqrt_dim);
+  bool zero_padding = false;
+  Scale scale = Scale::Rule::sqrt_dim;
+  Scale logit_scale = Scale::Rule::one;
+  InitOptions output_init = InitOptions::normal(Scale::Rule::inv_sqrt_dim);
+  double learning_rate_multiplier = 1;
+  bool norm = false;
+
+  void fields(Fields& f) {
+    f("tie", tie, "which embedding matrices are one: none, decoder (target input and output), all (source as well)");
+    f("init", init, "initial embeddings; the factors below mean something only together with it");
+    f("zero_padding", zero_padding, "start the padding token's row at zero");
+    f("scale", scale, "factor on looked-up embeddings, over d_model; Vaswani et al., section 3.4");
+    f("logit_scale", logit_scale, "factor on the output logits, over d_model");
+    f("output_init", output_init, "initial output matrix", When{tie == Tie::none, "tie is none"});
+    f("learning_rate_multiplier", learning_rate_multiplier, "on the learning rate of every embedding matrix", above(0));
+    f("norm", norm, "LayerNorm on the sum of embedding and position, as in BART");
+  }
+};
+
+/// scale E[id] + position, then optionally a LayerNorm.
+class TokenEmbedding : public Module {
+ public:
+  TokenEmbedding(const Scope& scope, std::size_t vocabulary, std::size_t d_model, const EmbeddingOptions& options);
+
+  /// Of one side of a model, at positions first_position, first_position + 1, ... -> [batch, length, d_model]
+  Variable operator()(Tape& tape, const Tokens& tokens, const Positions& positions, std::size_t first_position) const;
+
+  Parameter& weight() const { return weight_; }  ///< [V, d_model]
+
+ private:
+  Parameter& weight_;
+  Real factor_;               // 1 where it is learned
+  Parameter* learned_scale_;  // null where it is fixed
+  std::optional<LayerNorm> norm_;
+};
+
+/// Logits factor x W^T over a vocabulary, W either its own or an embedding's.
+class OutputProjection : public Module {
+ public:
+  /// `tied` is the embedding to share, or null for a matrix of its own.
+  OutputProjection(const Scope& scope, const TokenEmbedding* tied, std::size_t vocabulary, std::size_t d_model,
+                   const EmbeddingOptions& options);
+
+  Variable operator()(Variable x) const;  ///< [..., d_model] -> [..., V]
+  /// Cross-entropy of those logits without holding them; see projection_cross_entropy.
+  Variable loss(Variable x, const std::vector<std::int32_t>& targets, const CrossEntropyOptions& options) const;
+
+ private:
+  Variable scaled(Variable x) const;  ///< by the learned factor, if it is one
+
+  Parameter& weight_;
+  Real factor_;               // 1 where it is learned
+  Parameter* learned_scale_;  // null where it is fixed
+};
+
+}  // namespace surd

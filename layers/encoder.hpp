@@ -1,0 +1,46 @@
+#pragma once
+
+#include "layers/attention.hpp"
+#include "layers/feed_forward.hpp"
+#include "layers/residual.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace surd {
+
+/// What the blocks of a stack have in common.
+struct BlockOptions {
+  std::size_t d_model;
+  std::size_t heads;
+  double dropout;
+  const NormPlacementOptions& norm;
+  const AttentionChoice& attention;
+  const FeedForwardChoice& feed_forward;
+};
+
+/// Self-attention and feed-forward, each around a shortcut. Vaswani et al., section 3.1.
+class EncoderBlock : public Module {
+ public:
+  EncoderBlock(const Scope& scope, const BlockOptions& options);
+  Variable operator()(Variable x, const AttentionMask& mask) const;  ///< [B, S, d_model] -> [B, S, d_model]
+
+ private:
+  std::unique_ptr<Attention> self_attention_;
+  Residual self_attention_residual_;
+  std::unique_ptr<FeedForward> feed_forward_;
+  Residual feed_forward_residual_;
+};
+
+/// A stack of blocks, and a last norm where the blocks normalise before their sub-layers.
+class Encoder : public Module {
+ public:
+  Encoder(const Scope& scope, std::size_t blocks, const BlockOptions& options);
+  Variable operator()(Variable x, const AttentionMask& mask) const;  ///< [B, S, d_model] -> [B, S, d_model]
+
+ private:
+  std::vector<std::unique_ptr<EncoderBlock>> blocks_;
+  std::unique_ptr<Norm> norm_;  // null with NormPlacement::post
+};
+
+}  // namespace surd

@@ -1,0 +1,22 @@
+#include "layers/feed_forward.hpp"
+
+namespace surd {
+
+PositionWiseFeedForward::PositionWiseFeedForward(const Scope& scope, std::size_t d_model, const Options& options)
+    : FeedForward(scope),
+      inner_(scope / "inner", {d_model, options.width, true, options.activation, options.init}),
+      dropout_(scope / "dropout", options.dropout),
+      outer_(scope / "outer", {options.width, d_model, true, Activation::none, options.init}) {}
+
+Variable PositionWiseFeedForward::forward(Variable x) const { return outer_(dropout_(inner_(x))); }
+
+FeedForwardRegistry& feed_forwards() {
+  static FeedForwardRegistry table = [] {
+    FeedForwardRegistry built_in("feed-forward layer");
+    built_in.add<PositionWiseFeedForward>("position_wise", "two linear maps with an activation between them");
+    return built_in;
+  }();
+  return table;
+}
+
+}  // namespace surd

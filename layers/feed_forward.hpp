@@ -1,0 +1,56 @@
+#pragma once
+
+#include "autograd/registry.hpp"
+#include "layers/linear.hpp"
+
+namespace surd {
+
+/// The part of a block that works on each position alone.
+class FeedForward : public Module {
+ public:
+  using Module::Module;
+  /// [..., d_model] -> [..., d_model]
+  Variable operator()(Variable x) const {
+    const auto region = enter(x.tape());
+    return forward(x);
+  }
+
+ protected:
+  virtual Variable forward(Variable x) const = 0;
+};
+
+struct PositionWiseOptions {
+  std::size_t width = 256;
+  Activation activation = Activation::relu;
+  double dropout = 0;
+  InitOptions init = {};
+
+  void fields(Fields& f) {
+    f("width", width, "width of the hidden layer", at_least(1));
+    f("activation", activation, "after the first map");
+    f("dropout", dropout, "rate on the hidden layer", fraction());
+    f("init", init, "initial weights of both maps");
+  }
+};
+
+/// W2 dropout(activation(W1 x + b1)) + b2. Vaswani et al., section 3.3.
+class PositionWiseFeedForward : public FeedForward {
+ public:
+  using Options = PositionWiseOptions;
+  PositionWiseFeedForward(const Scope& scope, std::size_t d_model, const Options& options);
+
+ protected:
+  Variable forward(Variable x) const override;
+
+ private:
+  Linear inner_;
+  Dropout dropout_;
+  Linear outer_;
+};
+
+/// The feed-forward layers a config can name: made from (scope, d_model, options).
+using FeedForwardRegistry = Registry<FeedForward(const Scope&, std::size_t)>;
+using FeedForwardChoice = Choice<FeedForward(const Scope&, std::size_t)>;
+FeedForwardRegistry& feed_forwards();
+
+}  // namespace surd

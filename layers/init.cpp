@@ -1,0 +1,49 @@
+#include "layers/init.hpp"
+
+#include <cmath>
+
+namespace surd {
+
+std::vector<std::string> names_of(Distribution) {
+  return {"normal", "uniform", "xavier_normal", "xavier_uniform", "unit_rows"};
+}
+
+Initializer constant(double value) {
+  return [value](Tensor& tensor, const random::Stream&) { tensor.fill(static_cast<Real>(value)); };
+}
+
+// Glorot & Bengio, AISTATS 2010, for xavier.
+double InitOptions::deviation(std::size_t rows, std::size_t columns) const {
+  switch (distribution) {
+    case Distribution::normal:
+    case Distribution::uniform: return std.value(columns);
+    case Distribution::xavier_normal:
+    case Distribution::xavier_uniform: return gain * std::sqrt(2.0 / static_cast<double>(rows + columns));
+    case Distribution::unit_rows: break;
+  }
+  return 1 / std::sqrt(static_cast<double>(columns));
+}
+
+Initializer InitOptions::initializer(double factor) const {
+  return [options = *this, factor](Tensor& tensor, const random::Stream& stream) {
+    expect(tensor.dimension() == 2, "init", "takes a matrix [rows, columns]; got {}", tensor.shape());
+    const std::size_t rows = tensor.shape()[0], columns = tensor.shape()[1];
+    const bool unit_rows = options.distribution == Distribution::unit_rows;  // these are scaled at the end
+    const double deviation = options.deviation(rows, columns) * (unit_rows ? 1 : factor);
+    const bool normal =
+        options.distribution == Distribution::normal || options.distribution == Distribution::xavier_normal;
+    const double half_width = std::sqrt(3.0) * deviation;  // of the uniform distribution of this standard deviation
+    for (std::size_t i = 0; i < tensor.size(); ++i)
+      tensor.data()[i] =
+          static_cast<Real>(normal ? deviation * stream.normal(i) : half_width * (2 * stream.uniform(i) - 1));
+    if (!unit_rows) return;
+    for (std::size_t r = 0; r < rows; ++r) {
+      Real* row = tensor.data() + r * columns;
+      double squares = 0;
+      for (std::size_t j = 0; j < columns; ++j) squares += static_cast<double>(row[j]) * row[j];
+      for (std::size_t j = 0; j < columns; ++j) row[j] = static_cast<Real>(factor * row[j] / std::sqrt(squares));
+    }
+  };
+}
+
+}  // namespace surd

@@ -1,0 +1,25 @@
+#include "layers/module.hpp"
+
+#include <algorithm>
+
+namespace surd {
+
+Scope Scope::operator/(std::string_view name) const {
+  Scope child = *this;
+  child.path_ = path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
+  return child;
+}
+
+void Scope::declare_factor(std::string_view name, std::string_view value) const {
+  const std::pair<std::string, std::string> factor(name, value);
+  if (std::find(factors_->begin(), factors_->end(), factor) == factors_->end()) factors_->push_back(factor);
+}
+
+Parameter& Scope::parameter(std::string_view name, const Shape& shape, const Initializer& initializer) const {
+  const std::string full_name = (*this / name).path();
+  Tensor value(shape);
+  initializer(value, random::Stream(seed_, "init", full_name));
+  return parameters_->add(full_name, std::move(value));
+}
+
+}  // namespace surd

@@ -1,0 +1,74 @@
+#include "layers/transformer.hpp"
+
+namespace surd {
+namespace {
+
+const TransformerOptions& checked(const Scope& scope, const TransformerOptions& options, std::size_t source_vocabulary,
+                                  std::size_t target_vocabulary) {
+  check_options(scope.path().empty() ? "model" : scope.path(), options);
+  expect(options.embedding.tie != Tie::all || source_vocabulary == target_vocabulary, "model",
+         "embedding.tie: all needs one vocabulary for both sides; got {} and {} tokens", source_vocabulary,
+         target_vocabulary);
+  return options;
+}
+
+BlockOptions block_options(const TransformerOptions& options) {
+  return {options.d_model, options.heads, options.dropout, options.norm, options.attention, options.feed_forward};
+}
+
+}  // namespace
+
+Transformer::Transformer(const Scope& scope, const TransformerOptions& options, std::size_t source_vocabulary,
+                         std::size_t target_vocabulary)
+    : Module(scope),
+      target_embedding_(std::make_unique<TokenEmbedding>(
+          scope / (checked(scope, options, source_vocabulary, target_vocabulary).embedding.tie == Tie::all
+                       ? "embedding"
+                       : "target_embedding"),
+          target_vocabulary, options.d_model, options.embedding)),
+      source_embedding_(options.embedding.tie == Tie::all
+                            ? nullptr
+                            : std::make_unique<TokenEmbedding>(scope / "source_embedding", source_vocabulary,
+                                                               options.d_model, options.embedding)),
+      positions_(options.positions.make(scope / "positions", options.d_model)),
+      source_dropout_(scope / "source_dropout", options.dropout),
+      target_dropout_(scope / "target_dropout", options.dropout),
+      encoder_(scope / "encoder", options.encoder_layers, block_options(options)),
+      decoder_(scope / "decoder", options.decoder_layers, block_options(options)),
+      output_(scope / "output", options.embedding.tie == Tie::none ? nullptr : target_embedding_.get(),
+              target_vocabulary, options.d_model, options.embedding) {}
+
+Variable Transformer::encode(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths) const {
+  AttentionMask mask;
+  mask.key_lengths = source_lengths;
+  return encoder_(source_dropout_(source_embedding()(tape, source, *positions_, 0)), mask);
+}
+
+Variable Transformer::embed_target(Tape& tape, const Tokens& target, std::size_t first_position) const {
+  return target_dropout_((*target_embedding_)(tape, target, *positions_, first_position));
+}
+
+Variable Transformer::decode(const Tokens& target, Variable encoded,
+                             const std::vector<std::size_t>& source_lengths) const {
+  AttentionMask mask;
+  mask.key_lengths = source_lengths;
+  return decoder_(embed_target(encoded.tape(), target, 0), encoded, mask);
+}
+
+Variable Transformer::logits(Variable hidden) const { return output_(hidden); }
+
+Variable Transformer::loss(Variable hidden, const std::vector<std::int32_t>& targets,
+                           const CrossEntropyOptions& options) const {
+  return output_.loss(hidden, targets, options);
+}
+
+DecoderCache Transformer::start(Variable encoded, const std::vector<std::size_t>& source_lengths) const {
+  return decoder_.start(encoded, source_lengths);
+}
+
+Variable Transformer::step(Tape& tape, const std::vector<std::int32_t>& last_tokens, DecoderCache& cache) const {
+  const Tokens last{last_tokens, last_tokens.size(), 1};
+  return decoder_.step(embed_target(tape, last, cache.length), cache);
+}
+
+}  // namespace surd
