@@ -1,0 +1,54 @@
+#pragma once
+
+#include "train/optimizer.hpp"
+#include "train/schedule.hpp"
+#include "train/train.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace surd {
+
+/// The checkpoints of a run, one safetensors file each: parameters under their names, optimizer slots under
+/// "optimizer.<slot>.<name>", and in the metadata the state of training and schedule.
+///
+///     update-00000400.safetensors   the latest ones, as many as are kept
+///     best.safetensors              the best by the run's metric
+class Checkpoints {
+ public:
+  Checkpoints(std::string folder, std::size_t keep) : folder_(std::move(folder)), keep_(keep) {}
+
+  /// What a checkpoint holds beside the parameters.
+  struct Saved {
+    TrainState state;
+    std::string log_position;  ///< whatever the caller gave to save()
+  };
+
+  /// Writes one and then removes the oldest beyond those to keep. Throws Error; then the older ones are as they were.
+  void save(const ParameterSet& parameters, const Optimizer& optimizer, const Schedule& schedule,
+            const TrainState& state, const std::string& log_position, bool best) const;
+
+  /// Restores from the latest whole checkpoint; damaged ones are passed over, and `warn` is told of each. Nothing where
+  /// there is none at all. Throws Error when there are only damaged ones, or they do not fit the model.
+  std::optional<Saved> resume(ParameterSet& parameters, Optimizer& optimizer, Schedule& schedule,
+                              const std::function<void(const std::string&)>& warn) const;
+
+  /// Path of the best checkpoint, or of the latest where there is no best. Throws Error where there is none.
+  std::string best_path() const;
+  std::string last_path() const;
+
+ private:
+  std::vector<std::string> newest_first() const;
+
+  std::string folder_;
+  std::size_t keep_;
+};
+
+/// Sets the parameters to those of a checkpoint. Throws Error when a name or a shape differs.
+void load_parameters(const std::string& path, ParameterSet& parameters);
+
+}  // namespace surd

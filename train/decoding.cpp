@@ -1,0 +1,126 @@
+#include "train/decoding.hpp"
+
+#include "autograd/kernels/rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace surd {
+namespace {
+
+/// A row of the decoder: one unfinished hypothesis of one source.
+struct Row {
+  std::size_t source;
+  std::vector<TokenId> tokens;
+  double log_probability;
+};
+
+struct Extension {
+  std::size_t row;
+  TokenId token;
+  double log_probability;
+};
+
+/// The `count` best one-token extensions of rows [begin, end), best first; ties go to the earlier row and the lower id.
+std::vector<Extension> best_extensions(const std::vector<Row>& rows, std::size_t begin, std::size_t end,
+                                       const Tensor& log_probabilities, std::size_t count) {
+  const std::size_t vocabulary = row_length(log_probabilities);
+  std::vector<Extension> best;
+  const auto better = [](const Extension& a, const Extension& b) { return a.log_probability > b.log_probability; };
+  for (std::size_t r = begin; r < end; ++r) {
+    const Real* row = log_probabilities.data() + r * vocabulary;
+    for (std::size_t v = 0; v < vocabulary; ++v) {
+      if (v == Vocabulary::pad || v == Vocabulary::bos) continue;
+      const Extension extension{r, static_cast<TokenId>(v), rows[r].log_probability + static_cast<double>(row[v])};
+      if (best.size() == count && !better(extension, best.back())) continue;
+      best.insert(std::upper_bound(best.begin(), best.end(), extension, better), extension);
+      if (best.size() > count) best.pop_back();
+    }
+  }
+  return best;
+}
+
+double score(double log_probability, std::size_t length, double alpha) {
+  return log_probability / std::pow((5 + static_cast<double>(length)) / 6, alpha);
+}
+
+}  // namespace
+
+std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::vector<TokenId>>& sources,
+                               const DecodingOptions& options) {
+  expect(options.beam > 0 && options.max_length > 0, "decode", "beam and max_length must be at least 1; got {} and {}",
+         options.beam, options.max_length);
+  if (sources.empty()) return {};
+  std::vector<std::size_t> lengths;
+  for (const auto& source : sources) {
+    expect(!source.empty(), "decode", "a source must hold at least its eos");
+    lengths.push_back(source.size());
+  }
+  const std::size_t longest = *std::max_element(lengths.begin(), lengths.end());
+  std::vector<TokenId> ids(sources.size() * longest, Vocabulary::pad);
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    std::copy(sources[i].begin(), sources[i].end(), ids.begin() + static_cast<std::ptrdiff_t>(i * longest));
+
+  TapeOptions inference;
+  inference.record = inference.training = false;
+  Tape tape(inference);
+  DecoderCache cache = model.start(model.encode(tape, {ids, sources.size(), longest}, lengths), lengths);
+
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < sources.size(); ++i) rows.push_back({i, {}, 0});
+  std::vector<Hypothesis> best(sources.size());
+  std::vector<double> best_score(sources.size(), -std::numeric_limits<double>::infinity());
+  const auto offer = [&](std::size_t source, Hypothesis hypothesis) {
+    const std::size_t length = hypothesis.tokens.size() + (hypothesis.finished ? 1 : 0);
+    const double value = score(hypothesis.log_probability, length, options.length_penalty);
+    if (value <= best_score[source]) return;
+    best_score[source] = value;
+    best[source] = std::move(hypothesis);
+  };
+
+  for (std::size_t length = 1; length <= options.max_length && !rows.empty(); ++length) {
+    std::vector<TokenId> last;
+    for (const Row& row : rows) last.push_back(row.tokens.empty() ? Vocabulary::bos : row.tokens.back());
+    tape.reset(inference);
+    Tensor scores = model.logits(model.step(tape, last, cache)).value();
+    const std::size_t vocabulary = row_length(scores);
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      kernels::log_softmax_row(scores.data() + r * vocabulary, scores.data() + r * vocabulary, vocabulary);
+
+    std::vector<Row> next;
+    std::vector<std::size_t> kept;
+    for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+      const std::size_t source = rows[begin].source;
+      while (end < rows.size() && rows[end].source == source) ++end;
+      // 2 beam candidates: even if half of them end here, `beam` go on.
+      const auto extensions = best_extensions(rows, begin, end, scores, options.beam == 1 ? 1 : 2 * options.beam);
+      std::size_t going_on = 0;
+      for (std::size_t rank = 0; rank < extensions.size() && going_on < options.beam; ++rank) {
+        const Extension& extension = extensions[rank];
+        std::vector<TokenId> tokens = rows[extension.row].tokens;
+        if (extension.token == Vocabulary::eos) {
+          if (rank < options.beam) offer(source, {std::move(tokens), extension.log_probability, true});
+          continue;
+        }
+        // No extension can beat a finished hypothesis once even a certain continuation would score lower.
+        const double bound = score(extension.log_probability, options.max_length, options.length_penalty);
+        if (bound <= best_score[source]) continue;
+        tokens.push_back(extension.token);
+        if (length == options.max_length) {
+          if (!best[source].finished) offer(source, {std::move(tokens), extension.log_probability, false});
+          continue;
+        }
+        next.push_back({source, std::move(tokens), extension.log_probability});
+        kept.push_back(extension.row);
+        ++going_on;
+      }
+    }
+    rows = std::move(next);
+    if (!rows.empty()) cache.select(kept);
+  }
+  return best;
+}
+
+}  // namespace surd

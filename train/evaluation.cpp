@@ -1,0 +1,88 @@
+#include "train/evaluation.hpp"
+
+#include "autograd/kernels/rows.hpp"
+#include "data/batch.hpp"
+#include "train/decoding.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace surd {
+namespace {
+
+/// Calls f(index of the pair, place in its target, true token, row of log-probabilities) for every target token.
+template <class F>
+void for_each_target(const Transformer& model, const std::vector<SentencePair>& pairs, std::size_t batch_size, F f) {
+  TapeOptions inference;
+  inference.record = inference.training = false;
+  Tape tape(inference);
+  for (const Batch& batch : evaluation_batches(pairs, batch_size)) {
+    tape.reset(inference);
+    const Variable encoded = model.encode(tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths);
+    const Variable hidden =
+        model.decode({batch.target_input, batch.size, batch.target_length}, encoded, batch.source_lengths);
+    Tensor rows = model.logits(hidden).value();
+    const std::size_t vocabulary = row_length(rows);
+    for (std::size_t b = 0; b < batch.size; ++b) {
+      for (std::size_t t = 0; t < batch.target_lengths[b]; ++t) {
+        const std::size_t place = b * batch.target_length + t;
+        Real* row = rows.data() + place * vocabulary;
+        kernels::log_softmax_row(row, row, vocabulary);
+        f(batch.indices[b], t, batch.target_output[place], row, vocabulary);
+      }
+    }
+  }
+}
+
+double measure_sequence_accuracy(const Transformer& model, const std::vector<SentencePair>& pairs,
+                                 std::size_t batch_size, std::size_t count) {
+  const std::vector<SentencePair> subset(pairs.begin(), pairs.begin() + static_cast<std::ptrdiff_t>(count));
+  std::size_t right = 0;
+  for (const Batch& batch : evaluation_batches(subset, batch_size)) {
+    std::vector<std::vector<TokenId>> sources;
+    for (const std::size_t index : batch.indices) sources.push_back(subset[index].source);
+    DecodingOptions options;
+    options.max_length = batch.target_length + 1;  // a longer translation is wrong anyway
+    const auto hypotheses = decode(model, sources, options);
+    for (std::size_t i = 0; i < hypotheses.size(); ++i)
+      right += hypotheses[i].finished && hypotheses[i].tokens == subset[batch.indices[i]].target ? 1 : 0;
+  }
+  return static_cast<double>(right) / static_cast<double>(count);
+}
+
+}  // namespace
+
+Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& pairs,
+                    const EvaluationOptions& options) {
+  expect(!pairs.empty(), "evaluate", "there are no pairs");
+  Evaluation result;
+  result.pairs = pairs.size();
+  double loss = 0;
+  std::size_t right = 0;
+  for_each_target(model, pairs, options.batch_size,
+                  [&](std::size_t, std::size_t, TokenId token, const Real* row, std::size_t vocabulary) {
+                    loss -= static_cast<double>(row[token]);
+                    right += std::max_element(row, row + vocabulary) - row == token ? 1 : 0;
+                    ++result.target_tokens;
+                  });
+  result.loss = loss / static_cast<double>(result.target_tokens);
+  result.perplexity = std::exp(result.loss);
+  result.token_accuracy = static_cast<double>(right) / static_cast<double>(result.target_tokens);
+  result.decoded = std::min(options.decode_at_most, pairs.size());
+  if (result.decoded > 0)
+    result.sequence_accuracy = measure_sequence_accuracy(model, pairs, options.batch_size, result.decoded);
+  return result;
+}
+
+std::vector<std::vector<double>> score(const Transformer& model, const std::vector<SentencePair>& pairs,
+                                       std::size_t batch_size) {
+  std::vector<std::vector<double>> scores;
+  for (const SentencePair& pair : pairs) scores.emplace_back(pair.target.size() + 1);
+  for_each_target(model, pairs, batch_size,
+                  [&](std::size_t index, std::size_t t, TokenId token, const Real* row, std::size_t) {
+                    scores[index][t] = static_cast<double>(row[token]);
+                  });
+  return scores;
+}
+
+}  // namespace surd

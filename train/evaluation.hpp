@@ -1,0 +1,33 @@
+#pragma once
+
+#include "data/dataset.hpp"
+#include "layers/transformer.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace surd {
+
+struct Evaluation {
+  double loss = 0;               ///< cross-entropy without label smoothing, nats a target token (eos included)
+  double perplexity = 0;         ///< exp(loss)
+  double token_accuracy = 0;     ///< share of target tokens that have the largest logit, given the true prefix
+  double sequence_accuracy = 0;  ///< share of pairs whose greedy translation is the whole reference
+  std::size_t pairs = 0;
+  std::size_t target_tokens = 0;
+  std::size_t decoded = 0;  ///< pairs that sequence_accuracy was measured on
+};
+
+struct EvaluationOptions {
+  std::size_t batch_size = 64;
+  std::size_t decode_at_most = static_cast<std::size_t>(-1);  ///< the first pairs are translated; 0: none
+};
+
+/// Measures a model on a split, without dropout. Throws Error when there are no pairs.
+Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& pairs, const EvaluationOptions& options);
+
+/// log p(token | prefix, source) of each pair's target tokens and its eos, nats, in the order of the pairs.
+std::vector<std::vector<double>> score(const Transformer& model, const std::vector<SentencePair>& pairs,
+                                       std::size_t batch_size);
+
+}  // namespace surd

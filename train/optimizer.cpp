@@ -1,0 +1,96 @@
+#include "train/optimizer.hpp"
+
+#include "autograd/kernels/optimizers.hpp"
+
+#include <cmath>
+
+namespace surd {
+
+bool matches(std::string_view pattern, std::string_view name) {
+  if (pattern.empty()) return name.empty();
+  if (pattern.front() != '*') return !name.empty() && pattern.front() == name.front() && matches(pattern.substr(1), name.substr(1));
+  for (std::size_t i = 0; i <= name.size(); ++i)
+    if (matches(pattern.substr(1), name.substr(i))) return true;
+  return false;
+}
+
+Optimizer::Optimizer(ParameterSet& parameters, const OptimizerOptions& options, double epsilon)
+    : parameters_(parameters), options_(options) {
+  std::vector<bool> matched(options.groups.size(), false);
+  for (const Parameter& parameter : parameters) {
+    Settings settings{parameter.learning_rate_multiplier, epsilon, options.weight_decay};
+    for (std::size_t i = 0; i < options.groups.size(); ++i) {
+      const ParameterGroupOptions& group = options.groups[i];
+      if (!matches(group.match, parameter.name)) continue;
+      matched[i] = true;
+      settings = {settings.learning_rate_multiplier * group.learning_rate_multiplier, group.epsilon.value_or(epsilon),
+                  group.weight_decay.value_or(options.weight_decay)};
+      break;
+    }
+    settings_.push_back(settings);
+  }
+  for (std::size_t i = 0; i < matched.size(); ++i)
+    expect(matched[i], "optimizer.groups", "no parameter is left for the pattern '{}'; the first is called '{}'",
+           options.groups[i].match, parameters.size() > 0 ? parameters[0].name : "");
+}
+
+void Optimizer::step(double schedule_factor, double gradient_scale) {
+  ++updates_;
+  for (Parameter& parameter : parameters_) {
+    if (parameter.gradient.empty) continue;
+    const Settings& settings = settings_[parameter.index];
+    update(parameter, {options_.learning_rate * schedule_factor * settings.learning_rate_multiplier, settings.epsilon,
+                       settings.weight_decay, gradient_scale});
+  }
+}
+
+std::size_t Optimizer::add_slot(std::string name) {
+  slots_.push_back({std::move(name), {}});
+  for (const Parameter& parameter : parameters_) slots_.back().tensors.push_back(zeros(parameter.value.shape()));
+  return slots_.size() - 1;
+}
+
+Sgd::Sgd(ParameterSet& parameters, const Options& options) : Optimizer(parameters, options, 0), options_(options) {
+  check_options("sgd", options);
+  if (options.momentum > 0) velocity_ = add_slot("velocity");
+}
+
+void Sgd::update(Parameter& parameter, const Step& step) {
+  kernels::sgd(parameter.gradient.sum.data(), static_cast<Real>(step.gradient_scale), static_cast<Real>(step.rate),
+               static_cast<Real>(options_.momentum), options_.nesterov, static_cast<Real>(step.weight_decay),
+               parameter.value.data(), velocity_ ? slot(*velocity_, parameter) : nullptr, parameter.value.size());
+}
+
+Adam::Adam(ParameterSet& parameters, const Options& options, bool decoupled_decay)
+    : Optimizer(parameters, options, options.epsilon), options_(options), decoupled_decay_(decoupled_decay) {
+  check_options("adam", options);
+  first_moment_ = add_slot("first_moment");
+  second_moment_ = add_slot("second_moment");
+}
+
+void Adam::update(Parameter& parameter, const Step& step) {
+  const auto t = static_cast<double>(updates());
+  kernels::AdamStep adam;
+  adam.rate = static_cast<Real>(step.rate / (1 - std::pow(options_.beta1, t)));
+  adam.beta1 = static_cast<Real>(options_.beta1);
+  adam.beta2 = static_cast<Real>(options_.beta2);
+  adam.inv_sqrt_correction = static_cast<Real>(1 / std::sqrt(1 - std::pow(options_.beta2, t)));
+  adam.epsilon = static_cast<Real>(step.epsilon);
+  adam.decay = static_cast<Real>(decoupled_decay_ ? 0 : step.weight_decay);
+  adam.shrink = static_cast<Real>(decoupled_decay_ ? 1 - step.rate * step.weight_decay : 1);
+  kernels::adam(parameter.gradient.sum.data(), static_cast<Real>(step.gradient_scale), adam, parameter.value.data(),
+                slot(first_moment_, parameter), slot(second_moment_, parameter), parameter.value.size());
+}
+
+OptimizerRegistry& optimizers() {
+  static OptimizerRegistry table = [] {
+    OptimizerRegistry built_in("optimizer");
+    built_in.add<Sgd>("sgd", "stochastic gradient descent, with momentum or Nesterov's");
+    built_in.add<Adam>("adam", "adaptive moments; weight decay is L2");
+    built_in.add<AdamW>("adamw", "Adam with decoupled weight decay");
+    return built_in;
+  }();
+  return table;
+}
+
+}  // namespace surd

@@ -1,0 +1,102 @@
+#include "train/replicas.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace surd {
+
+Replicas::Replicas(const Transformer& model, ParameterSet& parameters, std::size_t count)
+    : model_(model), parameters_(parameters) {
+  expect(count > 0, "replicas", "there must be at least one");
+  for (std::size_t i = 0; i < count; ++i) {
+    replicas_.push_back(std::make_unique<Replica>());
+    if (i > 0) replicas_[i]->gradients = parameters.make_gradients();
+  }
+  for (std::size_t i = 1; i < count; ++i) threads_.emplace_back([this, i] { work(i); });
+}
+
+Replicas::~Replicas() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    quit_ = true;
+  }
+  start_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Replicas::work(std::size_t index) {
+  std::uint64_t seen = 0;
+  while (true) {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      start_.wait(lock, [&] { return quit_ || round_ != seen; });
+      if (quit_) return;
+      seen = round_;
+    }
+    run(index);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (--running_ == 0) done_.notify_one();
+  }
+}
+
+/// Forward and backward of one replica's slice.
+void Replicas::run(std::size_t index) {
+  Replica& replica = *replicas_[index];
+  replica.loss = 0;
+  replica.non_finite.clear();
+  if (index >= slices_.size()) return;
+  try {
+    const Batch& batch = slices_[index];
+    TapeOptions tape_options;
+    tape_options.seed = options_.seed;
+    tape_options.step = options_.step;
+    tape_options.first_row = batch.first_row;
+    tape_options.gradients = index == 0 ? nullptr : &replica.gradients;
+    tape_options.observer = index == 0 ? options_.observer : nullptr;
+    replica.tape.reset(tape_options);
+    const Variable encoded =
+        model_.encode(replica.tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths);
+    const Variable hidden =
+        model_.decode({batch.target_input, batch.size, batch.target_length}, encoded, batch.source_lengths);
+    const Variable loss = model_.loss(hidden, batch.target_output,
+                                      {options_.label_smoothing, Vocabulary::pad, options_.divisor});
+    replica.loss = static_cast<double>(loss.value().data()[0]);
+    if (std::isfinite(replica.loss))
+      replica.tape.backward(loss);
+    else
+      replica.non_finite = replica.tape.first_non_finite();
+  } catch (...) {
+    replica.error = std::current_exception();
+  }
+}
+
+double Replicas::accumulate(const Batch& batch, const PassOptions& options) {
+  const std::size_t count = std::min(replicas_.size(), batch.size);
+  slices_.clear();
+  for (std::size_t i = 0; i < count; ++i)
+    slices_.push_back(batch.slice(batch.size * i / count, batch.size * (i + 1) / count));
+  options_ = options;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    running_ = threads_.size();
+    ++round_;
+  }
+  start_.notify_all();
+  run(0);
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    done_.wait(lock, [&] { return running_ == 0; });
+  }
+
+  double loss = 0;
+  non_finite_.clear();
+  for (const auto& replica : replicas_) {
+    if (replica->error) std::rethrow_exception(std::exchange(replica->error, nullptr));
+    loss += replica->loss;
+    if (non_finite_.empty()) non_finite_ = replica->non_finite;
+    if (!replica->gradients.empty()) parameters_.add_gradients(replica->gradients);
+  }
+  return loss;
+}
+
+}  // namespace surd

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "data/batch.hpp"
+#include "layers/transformer.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace surd {
+
+/// What a pass over a batch is asked for.
+struct PassOptions {
+  Real label_smoothing;
+  Real divisor;        ///< of the summed loss: the target tokens of the whole update
+  std::uint64_t seed;  ///< with `step`, of the dropout masks
+  std::uint64_t step;
+  Observer* observer = nullptr;  ///< of the first replica
+};
+
+/// Computes gradients of one batch on several threads: each replica runs forward and backward over its slice of the
+/// rows on a tape of its own, and the gradients are added in the order of the replicas. So a given number of replicas
+/// always gives the same bits, and different numbers agree up to rounding.
+class Replicas {
+ public:
+  Replicas(const Transformer& model, ParameterSet& parameters, std::size_t count);
+  ~Replicas();
+  Replicas(const Replicas&) = delete;
+  Replicas& operator=(const Replicas&) = delete;
+
+  /// Adds the batch's gradients to the parameters' own; returns its share of the loss. Where that is not finite, no
+  /// gradients are computed and non_finite() names the first value that is not.
+  double accumulate(const Batch& batch, const PassOptions& options);
+
+  const std::string& non_finite() const { return non_finite_; }
+
+ private:
+  struct Replica {
+    Tape tape;
+    std::vector<GradientSum> gradients;  // of the first replica: none, it adds to the parameters' own
+    double loss = 0;
+    std::string non_finite;
+    std::exception_ptr error;
+  };
+
+  void work(std::size_t index);
+  void run(std::size_t index);
+
+  const Transformer& model_;
+  ParameterSet& parameters_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  std::string non_finite_;
+
+  // The round under way: workers wait for `round_` to change, and the caller for `running_` to reach 0.
+  std::vector<Batch> slices_;
+  PassOptions options_{};
+  std::mutex mutex_;
+  std::condition_variable start_, done_;
+  std::uint64_t round_ = 0;
+  std::size_t running_ = 0;
+  bool quit_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace surd

@@ -1,0 +1,117 @@
+#pragma once
+
+#include "autograd/registry.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace surd {
+
+/// Factor on the learning rate over the run. Updates count from 1.
+class Schedule {
+ public:
+  virtual ~Schedule() = default;
+  virtual double factor(std::uint64_t update) const = 0;
+  /// Told the validation loss of each evaluation.
+  virtual void observe(double /*validation_loss*/) {}
+  /// State to be saved with a checkpoint, by name.
+  virtual std::map<std::string, double> state() const { return {}; }
+  virtual void restore(const std::map<std::string, double>& /*state*/) {}
+};
+
+struct ConstantOptions {
+  void fields(Fields&) {}
+};
+/// 1 throughout.
+class ConstantSchedule : public Schedule {
+ public:
+  using Options = ConstantOptions;
+  ConstantSchedule(std::size_t, const Options&) {}
+  double factor(std::uint64_t) const override { return 1; }
+};
+
+struct DecayOptions {
+  std::size_t warmup = 0;
+  double final_factor = 0;
+  void fields(Fields& f) {
+    f("warmup", warmup, "linear rise from 0 to the full rate", Unit{"updates"});
+    f("final_factor", final_factor, "factor at the last update", between(0, 1));
+  }
+};
+/// Linear warm-up, then a straight line down to final_factor at the last update.
+class LinearSchedule : public Schedule {
+ public:
+  using Options = DecayOptions;
+  LinearSchedule(std::size_t updates, const Options& options) : updates_(updates), options_(options) {}
+  double factor(std::uint64_t update) const override;
+
+ private:
+  std::size_t updates_;
+  Options options_;
+};
+/// Linear warm-up, then half a cosine down to final_factor at the last update. Loshchilov & Hutter, arXiv 1608.03983.
+class CosineSchedule : public Schedule {
+ public:
+  using Options = DecayOptions;
+  CosineSchedule(std::size_t updates, const Options& options) : updates_(updates), options_(options) {}
+  double factor(std::uint64_t update) const override;
+
+ private:
+  std::size_t updates_;
+  Options options_;
+};
+
+struct InverseSqrtOptions {
+  std::size_t warmup = 400;
+  void fields(Fields& f) { f("warmup", warmup, "linear rise to the full rate", Unit{"updates"}, at_least(1)); }
+};
+/// min(u / warmup, sqrt(warmup / u)): the schedule of Vaswani et al., section 5.3, with its peak at the configured rate
+/// instead of d_model^-1/2 warmup^-1/2.
+class InverseSqrtSchedule : public Schedule {
+ public:
+  using Options = InverseSqrtOptions;
+  InverseSqrtSchedule(std::size_t, const Options& options) : options_(options) {}
+  double factor(std::uint64_t update) const override;
+
+ private:
+  Options options_;
+};
+
+struct PlateauOptions {
+  std::size_t warmup = 0;
+  double decrease = 0.5;
+  std::size_t patience = 3;
+  double min_factor = 0.01;
+  void fields(Fields& f) {
+    f("warmup", warmup, "linear rise from 0 to the full rate", Unit{"updates"});
+    f("decrease", decrease, "factor on the rate when the validation loss stops falling", fraction());
+    f("patience", patience, "evaluations without a new lowest validation loss before that", Unit{"evaluations"},
+      at_least(1));
+    f("min_factor", min_factor, "the rate falls no lower than this share", between(0, 1));
+  }
+};
+/// Lowers the rate when the validation loss stops falling.
+class PlateauSchedule : public Schedule {
+ public:
+  using Options = PlateauOptions;
+  PlateauSchedule(std::size_t, const Options& options) : options_(options) {}
+  double factor(std::uint64_t update) const override;
+  void observe(double validation_loss) override;
+  std::map<std::string, double> state() const override;
+  void restore(const std::map<std::string, double>& state) override;
+
+ private:
+  Options options_;
+  double factor_ = 1;
+  double lowest_ = 0;
+  double evaluations_without_ = -1;  // -1: nothing observed yet
+};
+
+/// The schedules a config can name: made from (updates of the run, options).
+using ScheduleRegistry = Registry<Schedule(std::size_t)>;
+using ScheduleChoice = Choice<Schedule(std::size_t)>;
+ScheduleRegistry& schedules();
+
+}  // namespace surd

@@ -1,0 +1,101 @@
+#pragma once
+
+#include "data/batcher.hpp"
+#include "data/dataset.hpp"
+#include "layers/transformer.hpp"
+#include "train/evaluation.hpp"
+#include "train/optimizer.hpp"
+#include "train/schedule.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace surd {
+
+/// What early stopping and the best checkpoint go by.
+enum class Metric { loss, token_accuracy, sequence_accuracy };
+std::vector<std::string> names_of(Metric);
+double value_of(Metric metric, const Evaluation& evaluation);
+bool improves(Metric metric, double value, double on);
+
+struct TrainOptions {
+  std::size_t updates = 2000;
+  BatcherOptions batching = {64, std::nullopt, true, std::nullopt};
+  std::size_t accumulate = 1;
+  std::optional<double> clip_norm = 1.0;
+  double label_smoothing = 0;
+  std::size_t evaluate_every = 200;
+  std::size_t evaluate_sequences = 200;
+  Metric metric = Metric::loss;
+  std::optional<std::size_t> patience;
+  std::optional<double> stop_at;
+  std::size_t checkpoint_every = 200;
+  std::size_t keep_checkpoints = 2;
+  std::size_t log_every = 10;
+  std::size_t replicas = 1;
+
+  void fields(Fields& f);
+};
+
+/// Where a run stands after an update; with the parameters and the optimizer's slots, all that is needed to go on.
+struct TrainState {
+  std::uint64_t update = 0;      ///< updates done
+  std::uint64_t epoch = 0;       ///< of the next batch
+  std::uint64_t next_batch = 0;  ///< in that epoch
+  std::uint64_t target_tokens = 0;  ///< seen so far
+  std::optional<double> best;    ///< best value of the metric
+  std::uint64_t best_update = 0;
+  std::uint64_t evaluations_without_improvement = 0;
+  bool finished = false;         ///< all updates done, or stopped early
+};
+
+struct UpdateRecord {
+  std::uint64_t update;
+  std::uint64_t epoch;
+  double loss;           ///< with label smoothing, nats a target token
+  double gradient_norm;  ///< before clipping
+  double learning_rate;
+  std::size_t source_tokens, target_tokens;  ///< of this update, without padding
+};
+
+/// What happens beside the algorithm: logs, checkpoints, progress, interruption.
+class TrainListener {
+ public:
+  virtual ~TrainListener() = default;
+  virtual void updated(const UpdateRecord&) {}
+  virtual void evaluated(std::uint64_t /*update*/, const Evaluation&, bool /*best*/) {}
+  /// To save everything; called every checkpoint_every updates, after an evaluation with a new best, and at the end.
+  virtual void checkpoint(const TrainState&, bool /*best*/) {}
+  /// Asked after each update; true ends the run after a last checkpoint.
+  virtual bool interrupted() { return false; }
+};
+
+/// Thrown before the update with a NaN or an infinity would be applied.
+class Diverged : public Error {
+ public:
+  Diverged(std::uint64_t update, std::string where)
+      : Error(fmt::format("diverged at update {}: {} is not finite", update, where)), update_(update), where_(std::move(where)) {}
+  std::uint64_t update() const { return update_; }
+  const std::string& where() const { return where_; }  ///< "encoder.0.self_attention: attention"
+
+ private:
+  std::uint64_t update_;
+  std::string where_;
+};
+
+/// What is trained and on what.
+struct Training {
+  const Transformer& model;
+  ParameterSet& parameters;
+  Optimizer& optimizer;
+  Schedule& schedule;
+  const std::vector<SentencePair>& train_pairs;
+  const std::vector<SentencePair>& valid_pairs;
+  std::uint64_t seed;
+};
+
+/// Trains from `state` to the end. A pure function of its arguments: neither time nor chance enters. Throws Diverged.
+TrainState train(const Training& training, const TrainOptions& options, TrainState state, TrainListener& listener);
+
+}  // namespace surd
