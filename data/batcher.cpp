@@ -21,13 +21,13 @@ void BatcherOptions::fields(Fields& f) {
   f("bucketing", bucketing, "whether pairs of similar length share a batch, which saves padding");
   f("bucketing_window", bucketing_window, "pairs are sorted by length within windows of so many; default: all together",
     at_least(1), Unit{"pairs"}, When{bucketing, "bucketing is true"});
-  f.rule(batch_size.has_value() != batch_tokens.has_value(), "batch_size",
-         batch_size ? "must not be given together with batch_tokens" : "or batch_tokens must be given");
+  f.rule(!(batch_size && batch_tokens), "batch_size", "must not be given together with batch_tokens");
 }
 
 Batcher::Batcher(const std::vector<SentencePair>& pairs, const BatcherOptions& options, std::uint64_t seed)
     : pairs_(&pairs), options_(options), seed_(seed) {
   check_options("batcher", options_);
+  expect(options_.batch_size || options_.batch_tokens, "batcher", "batch_size or batch_tokens must be given");
   expect(!pairs.empty(), "batcher", "there must be pairs to cut into batches; got none");
   for (std::size_t i = 0; options_.batch_tokens && i < pairs.size(); ++i) {
     expect(longer_side(pairs[i]) <= *options_.batch_tokens, "batcher",

@@ -18,6 +18,8 @@ class Positions : public Module {
     const auto region = enter(tape);
     return table(tape, length);
   }
+  /// Longest sequence there are positions for.
+  virtual std::size_t max_length() const { return static_cast<std::size_t>(-1); }
 
  protected:
   virtual Variable table(Tape& tape, std::size_t length) const = 0;
@@ -58,6 +60,7 @@ class SinusoidalPositions : public Positions {
   using Options = SinusoidalOptions;
   /// Throws Error unless d_model is even (and at least 4 with half_dim_minus_one).
   SinusoidalPositions(const Scope& scope, std::size_t d_model, const Options& options);
+  std::size_t max_length() const override { return options_.max_length; }
 
  protected:
   Variable table(Tape& tape, std::size_t length) const override;
@@ -86,6 +89,7 @@ class LearnedPositions : public Positions {
  public:
   using Options = LearnedPositionsOptions;
   LearnedPositions(const Scope& scope, std::size_t d_model, const Options& options);
+  std::size_t max_length() const override { return options_.max_length; }
 
  protected:
   Variable table(Tape& tape, std::size_t length) const override;

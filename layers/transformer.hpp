@@ -53,6 +53,9 @@ class Transformer : public Module {
   /// The last hidden states: target [B, T] (beginning with bos), encoded [B, S, d_model] -> [B, T, d_model]
   Variable decode(const Tokens& target, Variable encoded, const std::vector<std::size_t>& source_lengths) const;
 
+  /// Longest source or target, in positions.
+  std::size_t max_length() const { return positions_->max_length(); }
+
   Variable logits(Variable hidden) const;  ///< [..., d_model] -> [..., V]
   /// Cross-entropy of those logits: hidden [..., d_model], one target a row -> [1]
   Variable loss(Variable hidden, const std::vector<std::int32_t>& targets, const CrossEntropyOptions& options) const;

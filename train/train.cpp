@@ -81,16 +81,18 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
       pass.divisor = static_cast<Real>(target_tokens);
       pass.seed = run.seed;
       pass.step = state.update * options.accumulate + i;
+      pass.observer = listener.observer(state.update);
       loss += replicas.accumulate(batches[i], pass);
       if (!std::isfinite(loss)) throw Diverged(state.update, replicas.non_finite());
     }
 
     const double norm = gradient_norm(run.parameters, state.update);
+    listener.gradients(state.update, run.parameters);
     const double factor = run.schedule.factor(state.update);
     run.optimizer.step(factor, clip_scale(norm, options.clip_norm));
     state.target_tokens += target_tokens;
-    listener.updated({state.update, epoch, loss, norm, run.optimizer.learning_rate() * factor, source_tokens,
-                      target_tokens});
+    listener.updated(
+        {state.update, epoch, loss, norm, run.optimizer.learning_rate() * factor, source_tokens, target_tokens});
 
     bool best = false;
     if (state.update % options.evaluate_every == 0 || state.update == options.updates) {

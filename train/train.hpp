@@ -40,14 +40,14 @@ struct TrainOptions {
 
 /// Where a run stands after an update; with the parameters and the optimizer's slots, all that is needed to go on.
 struct TrainState {
-  std::uint64_t update = 0;      ///< updates done
-  std::uint64_t epoch = 0;       ///< of the next batch
-  std::uint64_t next_batch = 0;  ///< in that epoch
+  std::uint64_t update = 0;         ///< updates done
+  std::uint64_t epoch = 0;          ///< of the next batch
+  std::uint64_t next_batch = 0;     ///< in that epoch
   std::uint64_t target_tokens = 0;  ///< seen so far
-  std::optional<double> best;    ///< best value of the metric
+  std::optional<double> best;       ///< best value of the metric
   std::uint64_t best_update = 0;
   std::uint64_t evaluations_without_improvement = 0;
-  bool finished = false;         ///< all updates done, or stopped early
+  bool finished = false;  ///< all updates done, or stopped early
 };
 
 struct UpdateRecord {
@@ -63,6 +63,10 @@ struct UpdateRecord {
 class TrainListener {
  public:
   virtual ~TrainListener() = default;
+  /// Asked before each update: who is to watch its passes; null: nobody, which costs nothing.
+  virtual Observer* observer(std::uint64_t /*update*/) { return nullptr; }
+  /// The gradients of an update, before it is applied.
+  virtual void gradients(std::uint64_t /*update*/, const ParameterSet&) {}
   virtual void updated(const UpdateRecord&) {}
   virtual void evaluated(std::uint64_t /*update*/, const Evaluation&, bool /*best*/) {}
   /// To save everything; called every checkpoint_every updates, after an evaluation with a new best, and at the end.
@@ -75,7 +79,9 @@ class TrainListener {
 class Diverged : public Error {
  public:
   Diverged(std::uint64_t update, std::string where)
-      : Error(fmt::format("diverged at update {}: {} is not finite", update, where)), update_(update), where_(std::move(where)) {}
+      : Error(fmt::format("diverged at update {}: {} is not finite", update, where)),
+        update_(update),
+        where_(std::move(where)) {}
   std::uint64_t update() const { return update_; }
   const std::string& where() const { return where_; }  ///< "encoder.0.self_attention: attention"
 

@@ -1,0 +1,132 @@
+#include "experiments/command_line.hpp"
+
+#include "autograd/error.hpp"
+#include "experiments/commands.hpp"
+#include "experiments/config_error.hpp"
+#include "experiments/version.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace surd {
+namespace {
+
+/// Adds a subcommand that runs `command` when it is given.
+CLI::App* add(CLI::App& app, const char* name, const char* help, std::function<int()> command,
+              std::function<int()>& chosen) {
+  CLI::App* sub = app.add_subcommand(name, help);
+  sub->callback([&chosen, command = std::move(command)] { chosen = command; });
+  return sub;
+}
+
+void add_run(CLI::App* sub, std::string& run, std::string& checkpoint) {
+  sub->add_option("run", run, "folder of a run")->required()->type_name("RUN");
+  sub->add_option("--checkpoint", checkpoint, "best, last or a .safetensors file")->capture_default_str();
+}
+
+void add_config(CLI::App* sub, std::string& file, std::vector<std::string>& settings) {
+  sub->add_option("config", file, "a YAML file")->required()->type_name("FILE");
+  sub->add_option("--set", settings, "a setting over the file's, e.g. model.d_model=128; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv) {
+  CLI::App app("Trains small Transformers from YAML files, with every factor in sight.", "surd");
+  app.set_version_flag("--version", version());
+  app.require_subcommand(1);
+  std::function<int()> chosen;
+
+  TrainArguments train;
+  CLI::App* sub = add(
+      app, "train", "Train a model", [&] { return train_command(train); }, chosen);
+  add_config(sub, train.config, train.settings);
+  sub->add_option("--out", train.out, "folder of the run [runs/NAME]")->type_name("DIR");
+  sub->add_flag("--resume", train.resume, "go on from the run's last checkpoint");
+  sub->add_option("--replicas", train.replicas, "threads that share each batch")->type_name("N");
+
+  EvalArguments eval;
+  sub = add(
+      app, "eval", "Measure a run on a split", [&] { return eval_command(eval); }, chosen);
+  add_run(sub, eval.run, eval.checkpoint);
+  sub->add_option("--split", eval.split, "valid, test or another split of the task")->capture_default_str();
+  sub->add_flag("--json", eval.json, "print one JSON object");
+
+  TranslateArguments translate;
+  sub = add(
+      app, "translate", "Translate lines from standard input", [&] { return translate_command(translate); }, chosen);
+  add_run(sub, translate.run, translate.checkpoint);
+  sub->add_option("--beam", translate.beam, "beam size; 1 is greedy")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  sub->add_option("--length-penalty", translate.length_penalty, "alpha of ((5 + length) / 6)^alpha")
+      ->capture_default_str();
+  sub->add_option("--max-length", translate.max_length, "most tokens of a translation [2 x source + 20]")
+      ->check(CLI::Range(1, 1000000));
+  sub->add_option("--batch-size", translate.batch_size, "lines decoded together")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
+
+  ScoreArguments score;
+  sub = add(
+      app, "score", "Log-probabilities of given translations", [&] { return score_command(score); }, chosen);
+  add_run(sub, score.run, score.checkpoint);
+  sub->add_option("--source", score.source, "source lines")->required()->type_name("FILE");
+  sub->add_option("--target", score.target, "target lines")->required()->type_name("FILE");
+
+  SamplesArguments samples;
+  sub = add(
+      app, "samples", "Some translations of a split beside their references", [&] { return samples_command(samples); },
+      chosen);
+  add_run(sub, samples.run, samples.checkpoint);
+  sub->add_option("--split", samples.split, "split to take them from")->capture_default_str();
+  sub->add_option("--count", samples.count, "how many")->capture_default_str();
+
+  std::vector<std::string> compared;
+  sub = add(
+      app, "compare", "A table of runs, grouped by the settings in which they differ",
+      [&] { return compare_command(compared); }, chosen);
+  sub->add_option("runs", compared, "folders of runs")->required()->type_name("RUN...");
+
+  CLI::App* config = app.add_subcommand("config", "Check and show config files");
+  config->require_subcommand(1);
+  std::string file;
+  std::vector<std::string> settings;
+  sub = add(
+      *config, "check", "Report every problem of a file", [&] { return config_check_command(file, settings); }, chosen);
+  add_config(sub, file, settings);
+  sub = add(
+      *config, "show", "Print a file with every default written out",
+      [&] { return config_show_command(file, settings); }, chosen);
+  add_config(sub, file, settings);
+  add(
+      *config, "reference", "Print every key there is", [] { return config_reference_command(); }, chosen);
+
+  std::string what;
+  sub = add(
+      app, "list", "What a config can name", [&] { return list_command(what); }, chosen);
+  sub->add_option("what", what)->required()->check(CLI::IsMember({"tasks", "layers", "optimizers", "schedules"}));
+
+  add(
+      app, "doctor", "Print and test what results depend on", [] { return doctor_command(); }, chosen);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? exit_done : exit_usage;
+  }
+  try {
+    return chosen();
+  } catch (const ConfigError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return exit_usage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return exit_failed;
+  }
+}
+
+}  // namespace surd

@@ -1,0 +1,9 @@
+#pragma once
+
+namespace surd {
+
+/// The whole program: parses the arguments, runs the command and returns the exit code (0 done, 1 failed, 2 usage or
+/// config, 3 diverged). A program that adds layers or tasks of its own registers them and then calls this.
+int run_command_line(int argc, const char* const* argv);
+
+}  // namespace surd

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The commands of the program, one function each; they know nothing of argument parsing. Each returns the exit code.
+namespace surd {
+
+/// Exit codes of the program.
+enum ExitCode { exit_done = 0, exit_failed = 1, exit_usage = 2, exit_diverged = 3 };
+
+struct TrainArguments {
+  std::string config;
+  std::vector<std::string> settings;  ///< "a.b.c=value"
+  std::string out;                    ///< "": runs/ and the name of the config file
+  bool resume = false;
+  std::optional<std::size_t> replicas;
+};
+int train_command(const TrainArguments& arguments);
+
+struct EvalArguments {
+  std::string run;
+  std::string split = "test";
+  std::string checkpoint = "best";
+  bool json = false;
+};
+int eval_command(const EvalArguments& arguments);
+
+struct TranslateArguments {
+  std::string run;
+  std::string checkpoint = "best";
+  std::size_t beam = 1;
+  double length_penalty = 1;
+  std::optional<std::size_t> max_length;
+  std::size_t batch_size = 64;
+};
+int translate_command(const TranslateArguments& arguments);
+
+struct ScoreArguments {
+  std::string run;
+  std::string checkpoint = "best";
+  std::string source;
+  std::string target;
+};
+int score_command(const ScoreArguments& arguments);
+
+struct SamplesArguments {
+  std::string run;
+  std::string split = "test";
+  std::string checkpoint = "best";
+  std::size_t count = 5;
+};
+/// Prints some translations of a split with the reference beside them.
+int samples_command(const SamplesArguments& arguments);
+
+/// Prints a table of finished runs, grouped by the settings in which they differ, seeds apart.
+int compare_command(const std::vector<std::string>& folders);
+
+int config_check_command(const std::string& file, const std::vector<std::string>& settings);
+int config_show_command(const std::string& file, const std::vector<std::string>& settings);
+int config_reference_command();
+int list_command(const std::string& what);
+int doctor_command();
+
+}  // namespace surd

@@ -1,0 +1,36 @@
+#include "experiments/config.hpp"
+
+#include "experiments/read_options.hpp"
+#include "experiments/write_options.hpp"
+
+#include <cstdlib>
+#include <utility>
+
+namespace surd {
+
+void RunConfig::fields(Fields& f) {
+  f("seed", seed, "of the data, the initial weights, the batches and the dropout masks");
+  f.choice("task", "name", task, "what is learned");
+  f("model", model, "the Transformer");
+  f.choice("optimizer", "name", optimizer, "how gradients become steps");
+  f.choice("schedule", "name", schedule, "the learning rate over the run");
+  f("train", train, "the training loop");
+  f("probe", probe, "diagnostics");
+}
+
+RunConfig load_config(const std::string& path, const std::vector<std::string>& settings) {
+  const char* presets = std::getenv("SURD_PRESETS");
+  YamlDocument document = YamlDocument::load(path, presets != nullptr ? presets : SURD_PRESETS_FOLDER);
+  for (const std::string& setting : settings) document.set(setting);
+  RunConfig config;
+  // The default size only counts where the file names neither kind of size.
+  auto& batching = config.train.batching;
+  const auto default_size = std::exchange(batching.batch_size, std::nullopt);
+  read_options(document, config);
+  if (!batching.batch_size && !batching.batch_tokens) batching.batch_size = default_size;
+  return config;
+}
+
+std::string to_yaml(const RunConfig& config) { return write_yaml(config); }
+
+}  // namespace surd

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "data/task.hpp"
+#include "layers/transformer.hpp"
+#include "train/optimizer.hpp"
+#include "train/probe.hpp"
+#include "train/schedule.hpp"
+#include "train/train.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace surd {
+
+/// Everything a run is made from; the root of a config file.
+struct RunConfig {
+  std::size_t seed = 1;
+  Choice<Task()> task = {tasks(), "copy"};
+  TransformerOptions model;
+  OptimizerChoice optimizer = {optimizers(), "adam"};
+  ScheduleChoice schedule = {schedules(), "inverse_sqrt"};
+  TrainOptions train;
+  ProbeOptions probe;
+
+  void fields(Fields& f);
+};
+
+/// Reads a config file and applies "a.b.c=value" settings in their order. Throws ConfigError with every problem.
+RunConfig load_config(const std::string& path, const std::vector<std::string>& settings = {});
+
+/// The config with every default written out; itself a valid config file.
+std::string to_yaml(const RunConfig& config);
+
+}  // namespace surd

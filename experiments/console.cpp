@@ -1,0 +1,94 @@
+#include "experiments/console.hpp"
+
+#include "experiments/text_format.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace surd {
+namespace {
+
+constexpr std::size_t bar_width = 24;
+constexpr double seconds_between_bars = 0.1;
+constexpr double seconds_between_lines = 5;
+
+bool is_terminal(int descriptor) { return isatty(descriptor) == 1; }
+
+bool wants_colour(int descriptor) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return is_terminal(descriptor) && (no_color == nullptr || *no_color == '\0');
+}
+
+const char* code(Console::Style style) {
+  switch (style) {
+    case Console::Style::plain: break;
+    case Console::Style::bold: return "\033[1m";
+    case Console::Style::green: return "\033[32m";
+    case Console::Style::yellow: return "\033[33m";
+    case Console::Style::red: return "\033[31m";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string styled(std::string_view text, Console::Style style, int descriptor) {
+  if (style == Console::Style::plain || !wants_colour(descriptor)) return std::string(text);
+  return fmt::format("{}{}\033[0m", code(style), text);
+}
+
+void Console::line(std::string_view text) {
+  end_progress();
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+}
+
+void Console::warn(std::string_view text) {
+  end_progress();
+  fmt::print(stderr, "{} {}\n", styled("warning:", Style::yellow, STDERR_FILENO), text);
+}
+
+void Console::fail(std::string_view text) {
+  end_progress();
+  fmt::print(stderr, "{} {}\n", styled("error:", Style::red, STDERR_FILENO), text);
+}
+
+void Console::progress(std::uint64_t done, std::uint64_t total, std::string_view details) {
+  const auto now = Clock::now();
+  if (!started_) {
+    started_ = true;
+    start_ = last_drawn_ = now;
+    first_done_ = done > 0 ? done - 1 : 0;
+  }
+  const bool terminal = is_terminal(STDERR_FILENO);
+  const double since_last = std::chrono::duration<double>(now - last_drawn_).count();
+  if (since_last < (terminal ? seconds_between_bars : seconds_between_lines)) return;
+  last_drawn_ = now;
+
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const double rate = static_cast<double>(done - first_done_) / seconds;
+  const std::string left = clock_time(static_cast<double>(total - done) / rate);
+  if (!terminal) {
+    fmt::print(stderr, "{}/{}  {:.1f}/s  {}  {} left\n", done, total, rate, details, left);
+    return;
+  }
+  const std::size_t filled = total == 0 ? bar_width : bar_width * done / total;
+  std::string bar;
+  for (std::size_t i = 0; i < bar_width; ++i) bar += i < filled ? "━" : "╌";
+  fmt::print(stderr, "\r\033[K{} {}/{}  {:.1f}/s  {}  {} left", styled(bar, Style::green, STDERR_FILENO), done, total,
+             rate, details, left);
+  std::fflush(stderr);
+  bar_shown_ = true;
+}
+
+void Console::end_progress() {
+  if (!bar_shown_) return;
+  fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+  bar_shown_ = false;
+}
+
+}  // namespace surd

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace surd {
+
+/// What a person sees: lines on standard output; colours only on a terminal and never with NO_COLOR (no-color.org).
+class Console {
+ public:
+  enum class Style { plain, bold, green, yellow, red };
+
+  void line(std::string_view text);
+  /// A warning or an error, on standard error.
+  void warn(std::string_view text);
+  void fail(std::string_view text);
+
+  /// Progress of long work: a bar that is redrawn on a terminal, a plain line every few seconds otherwise. Drawn on
+  /// standard error, so that standard output can be kept.
+  void progress(std::uint64_t done, std::uint64_t total, std::string_view details);
+  /// Removes the bar before other lines are written.
+  void end_progress();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_drawn_ = Clock::time_point();
+  std::uint64_t first_done_ = 0;
+  bool started_ = false;
+  bool bar_shown_ = false;
+};
+
+/// `text` with the escape sequences of a style if `descriptor` is a terminal and NO_COLOR is not set.
+std::string styled(std::string_view text, Console::Style style, int descriptor);
+
+}  // namespace surd

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace surd {
+
+/// What a result depends on besides its config: ("blas", "OpenBLAS 0.3.21 ..."), ("cpu", ...), in a fixed order.
+std::vector<std::pair<std::string, std::string>> system_info();
+
+/// Largest resident size of this process so far, in bytes.
+std::size_t peak_memory_bytes();
+
+}  // namespace surd

@@ -1,0 +1,107 @@
+#include "experiments/yaml_document.hpp"
+
+#include "experiments/yaml_loader.hpp"
+#include "experiments/yaml_parser.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace surd {
+namespace {
+
+std::vector<std::string> split_path(std::string_view path) {
+  std::vector<std::string> keys(1);
+  for (const char c : path) {
+    if (c == '.')
+      keys.emplace_back();
+    else
+      keys.back() += c;
+  }
+  return keys;
+}
+
+YamlNode parse_value(std::string_view text, const Origin& origin, std::vector<Problem>& problems) {
+  YamlNode node;
+  if (!text.empty() && std::string_view("[{\"'").find(text[0]) != std::string_view::npos) {
+    node = parse_yaml(text, origin, problems, false);
+  } else if (text != "" && text != "null" && text != "~") {
+    check_text(text, origin, problems, false);
+    node.kind = YamlNode::Kind::scalar;
+    node.text = text;
+  }
+  node.origin = origin;
+  return node;
+}
+
+}  // namespace
+
+YamlDocument YamlDocument::load(const std::filesystem::path& file, const std::filesystem::path& presets) {
+  YamlDocument document;
+  document.root_ = YamlLoader(presets, document.problems_).load(file);
+  return document;
+}
+
+YamlDocument YamlDocument::parse(std::string_view text, const std::filesystem::path& name,
+                                 const std::filesystem::path& presets) {
+  YamlDocument document;
+  document.root_ = YamlLoader(presets, document.problems_).parse(text, name);
+  return document;
+}
+
+void YamlDocument::set(std::string_view assignment) {
+  const Origin origin{fmt::format("--set {}", shown(assignment)), 0, 0, ++assignments_};
+  const std::size_t equals = assignment.find('=');
+  const std::string_view path = assignment.substr(0, equals);
+  const std::vector<std::string> keys = split_path(path);
+  if (equals == std::string_view::npos || std::count(keys.begin(), keys.end(), "") > 0) {
+    problems_.push_back({origin, "", "must be PATH=VALUE, for example --set model.d_model=64"});
+  } else if (keys.size() > YamlLimits::depth) {
+    problems_.push_back({origin, "", fmt::format("has more than {} levels, which no config has", YamlLimits::depth)});
+  } else if (path == "extends") {
+    problems_.push_back({origin, "", "can only stand in the file"});
+  } else {
+    try {
+      put(path, parse_value(assignment.substr(equals + 1), origin, problems_), origin);
+    } catch (const ConfigError&) {  // its problems are kept already
+    }
+  }
+}
+
+void YamlDocument::put(std::string_view path, YamlNode value, const Origin& origin) {
+  YamlNode* node = &root_;
+  std::string above;
+  for (const std::string& key : split_path(path)) {
+    YamlNode* child = nullptr;
+    if (node->kind == YamlNode::Kind::list) {
+      std::size_t index = node->children.size();
+      std::from_chars(key.data(), key.data() + key.size(), index);
+      if (index >= node->children.size() || key != std::to_string(index)) {
+        problems_.push_back({origin, "", fmt::format("'{}' is a list of {}, numbered from 0; name one of its elements or "
+                                                     "write the whole list",
+                                                     above, node->children.size())});
+        return;
+      }
+      child = &node->children[index];
+    } else if (node->kind == YamlNode::Kind::scalar) {
+      problems_.push_back(
+          {origin, "",
+           fmt::format("'{}' is no mapping; it is {} in {}", above, node->described(), node->origin.source)});
+      return;
+    } else {
+      node->kind = YamlNode::Kind::mapping;
+      child = node->find(key);
+      if (child == nullptr) {
+        child = &node->children.emplace_back();
+        child->key = key;
+        child->origin = child->key_origin = origin;
+      }
+    }
+    node = child;
+    above += (above.empty() ? "" : ".") + key;
+  }
+  value.key = node->key;
+  value.key_origin = origin;
+  *node = merged(std::move(*node), std::move(value));
+}
+
+}  // namespace surd
