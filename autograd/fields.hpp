@@ -85,7 +85,7 @@ class Fields {
 
   /// One field: bool, std::size_t, double, std::string, an optional number, an enumeration (with `names_of` found by
   /// argument-dependent look-up, in the order of the enumerators), a Word, a nested options struct, or a vector of
-  /// those. Attributes: Range, When, Unit.
+  /// options structs. Attributes: Range, When, Unit.
   template <class T, class... Attributes>
   void operator()(const char* name, T& value, const char* help, const Attributes&... attributes);
 

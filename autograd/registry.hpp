@@ -26,6 +26,8 @@ class AnyChoice {
   virtual void select(std::string_view name) = 0;
   /// Lists the fields of the chosen options.
   virtual void fields(Fields& f) = 0;
+  /// Lists the fields of the default options of `name`, chosen or not. Throws Error when there is no such name.
+  virtual void fields_of(std::string_view name, Fields& f) const = 0;
 };
 
 template <class Signature>
@@ -147,6 +149,7 @@ class Choice<Product(Context...)> : public AnyChoice {
     name_ = name;
   }
   void fields(Fields& f) override { recipe_->fields(f); }
+  void fields_of(std::string_view name, Fields& f) const override { table_->recipe(name)->fields(f); }
 
   std::unique_ptr<Product> make(Context... context) const { return recipe_->make(context...); }
 

@@ -27,9 +27,9 @@ if(SURD_SANITIZE)
   target_link_options(surd_options INTERFACE -fsanitize=${SURD_SANITIZE})
 endif()
 
-# Warnings are for this project's own targets. The two that are off fire inside g++ 12's AVX-512 intrinsics and fmt.
+# Warnings are for this project's own targets. Those that are off fire inside g++ 12's AVX-512 intrinsics and fmt.
 add_library(surd_warnings INTERFACE)
 target_compile_options(surd_warnings INTERFACE -Wall -Wextra -Wshadow -Wpedantic)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(surd_warnings INTERFACE -Wno-maybe-uninitialized -Wno-stringop-overflow)
+  target_compile_options(surd_warnings INTERFACE -Wno-maybe-uninitialized -Wno-uninitialized -Wno-stringop-overflow)
 endif()

@@ -80,7 +80,7 @@ void sigmoid_backward(const Real* y, const Real* dy, Real* dx, std::size_t n) {
   map([](Batch v, Batch g) { return g * v * (Batch(Real(1)) - v); }, n, dx, y, dy);
 }
 void exp(const Real* x, Real* y, std::size_t n) {
-  map([](Batch u) { return xsimd::exp(u); }, n, y, x);
+  map([](Batch u) { return exp(u); }, n, y, x);
 }
 void log(const Real* x, Real* y, std::size_t n) {
   map([](Batch u) { return xsimd::log(u); }, n, y, x);

@@ -14,13 +14,13 @@ Real exp_shifted(const Real* x, Real shift, Real* y, std::size_t n) {
   Batch total(Real(0));
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const Batch e = xsimd::exp(Batch::load_unaligned(x + i) - Batch(shift));
+    const Batch e = exp(Batch::load_unaligned(x + i) - Batch(shift));
     e.store_unaligned(y + i);
     total += e;
   }
   Real sum = xsimd::hadd(total);
   if (i < n) {
-    store_part(xsimd::exp(load_part(x + i, n - i, shift) - Batch(shift)), y + i, n - i);
+    store_part(exp(load_part(x + i, n - i, shift) - Batch(shift)), y + i, n - i);
     for (; i < n; ++i) sum += y[i];
   }
   return sum;

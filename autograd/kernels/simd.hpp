@@ -15,6 +15,16 @@ namespace surd::kernels {
 using Batch = xsimd::batch<Real>;
 inline constexpr std::size_t lanes = Batch::size;
 
+/// xsimd 8's exp is infinite from 2^127.5 (float) or 2^1023.5 (double) on, half an octave before the largest number;
+/// this one is infinite where e^x is beyond it: x > 88.72 or 709.78.
+inline Batch exp(Batch x) {
+  const Batch infinity(std::numeric_limits<Real>::infinity());
+  const Batch y = xsimd::exp(x);
+  if (!xsimd::any(y == infinity)) return y;
+  const Batch root = xsimd::exp(x * Batch(Real(0.5)));
+  return xsimd::select(y == infinity, root * root, y);
+}
+
 /// The first `count` < lanes elements at x; the rest is `padding`.
 inline Batch load_part(const Real* x, std::size_t count, Real padding = 0) {
   alignas(64) Real buffer[lanes];

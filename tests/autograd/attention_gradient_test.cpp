@@ -1,0 +1,125 @@
+#include "autograd/ops.hpp"
+#include "tests/gradient_checks.hpp"
+#include "tests/tensors.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace surd {
+namespace {
+
+using V = const std::vector<Variable>&;
+using Lengths = std::vector<std::size_t>;
+
+struct Case {
+  std::size_t batch, queries, keys, heads, key_width, value_width;
+  Lengths key_lengths = {};
+};
+
+std::vector<Tensor> inputs_of(const Case& c, std::uint64_t seed) {
+  return {test::random_tensor({c.batch, c.queries, c.heads * c.key_width}, 10 * seed),
+          test::random_tensor({c.batch, c.keys, c.heads * c.key_width}, 10 * seed + 1),
+          test::random_tensor({c.batch, c.keys, c.heads * c.value_width}, 10 * seed + 2)};
+}
+
+std::string text(const char* name, const Case& c) {
+  return fmt::format("{}: B {} Tq {} Tk {} H {} d_k {} d_v {} lengths {}", name, c.batch, c.queries, c.keys, c.heads,
+                     c.key_width, c.value_width, c.key_lengths);
+}
+
+/// `change` turns the plain options of a case into those of the kind of attention under test.
+void check(const char* name, const std::function<void(AttentionOptions&)>& change, const std::vector<Case>& cases) {
+  CHECK(cases.size() >= 5);
+  for (const Case& c : cases) {
+    AttentionOptions options{c.heads, Real(1 / std::sqrt(static_cast<double>(c.key_width)))};
+    options.key_lengths = c.key_lengths;
+    change(options);
+    test::check_gradients(
+        text(name, c), [&](Tape&, V v) { return attention(v[0], v[1], v[2], options); },
+        [&](std::uint64_t seed) { return inputs_of(c, seed); });
+  }
+}
+
+const std::vector<Case> square = {{1, 1, 1, 1, 1, 1}, {2, 3, 3, 1, 5, 5}, {1, 5, 5, 2, 3, 3},
+                                  {2, 4, 4, 3, 1, 2}, {3, 1, 1, 2, 4, 1}, {1, 9, 9, 1, 2, 3}};
+const std::vector<Case> cross = {
+    {1, 1, 3, 1, 1, 1}, {2, 3, 5, 1, 5, 4}, {1, 2, 9, 2, 3, 3}, {2, 4, 7, 3, 1, 2}, {3, 1, 17, 2, 4, 1}};
+const std::vector<Case> tall = {
+    {1, 3, 1, 1, 1, 1}, {2, 5, 2, 1, 3, 4}, {1, 9, 4, 2, 3, 3}, {2, 7, 3, 3, 1, 2}, {1, 17, 5, 2, 2, 1}};
+const std::vector<Case> padded = {{2, 3, 3, 1, 2, 2, {3, 1}}, {2, 4, 5, 2, 3, 1, {2, 5}}, {3, 2, 4, 2, 1, 3, {4, 0, 2}},
+                                  {1, 3, 3, 1, 4, 4, {0}},    {2, 1, 9, 3, 2, 2, {9, 7}}, {2, 5, 5, 1, 3, 3, {5, 2}}};
+
+TEST_CASE("gradients of attention") {
+  const auto plain = [](AttentionOptions&) {};
+  check("self", plain, square);
+  check("fewer queries than keys", plain, cross);
+  check("more queries than keys", plain, tall);
+  check("key padding", plain, padded);
+}
+
+TEST_CASE("gradients of causal attention") {
+  const auto causal = [](AttentionOptions& o) { o.causal = true; };
+  check("causal", causal, square);
+  check("causal, Tq < Tk", causal, cross);
+  check("causal with key padding", causal, padded);
+}
+
+TEST_CASE("gradients of attention with other factors") {
+  check(
+      "factor 1", [](AttentionOptions& o) { o.factor = 1; }, square);
+  check(
+      "factor 0", [](AttentionOptions& o) { o.factor = 0; }, square);
+  check(
+      "factor -2, without the max",
+      [](AttentionOptions& o) {
+        o.factor = -2;
+        o.subtract_max = SubtractMax::no;
+      },
+      cross);
+}
+
+TEST_CASE("gradients of attention with dropout on the weights") {
+  const auto dropout = [](AttentionOptions& o) {
+    o.dropout = 0.4;
+    o.stream = random::Stream(3, "dropout", "attention");
+  };
+  check("dropout", dropout, square);
+  check(
+      "dropout, padded and causal",
+      [&](AttentionOptions& o) {
+        dropout(o);
+        o.causal = true;
+      },
+      padded);
+}
+
+TEST_CASE("gradients of attention of x with itself") {
+  for (const Shape& shape : {Shape{1, 1, 2}, Shape{2, 3, 4}, Shape{1, 5, 6}, Shape{3, 2, 2}, Shape{2, 9, 2}}) {
+    AttentionOptions options{2, Real(0.7)};
+    options.causal = true;
+    test::check_gradients("attention(x, x, x)", [&](Tape&, V v) { return attention(v[0], v[0], v[0], options); },
+                          {test::random_tensor(shape, 3)});
+  }
+}
+
+TEST_CASE("gradients of attention where only one input needs them") {
+  const Case c{2, 3, 4, 2, 3, 2, {4, 2}};
+  AttentionOptions options{c.heads, Real(0.5)};
+  options.key_lengths = c.key_lengths;
+  const std::vector<Tensor> all = inputs_of(c, 1);
+  for (std::size_t needed = 0; needed < 3; ++needed) {
+    test::check_gradients(fmt::format("attention, input {}", needed),
+                          [&](Tape& tape, V v) {
+                            std::vector<Variable> x;
+                            for (std::size_t i = 0; i < 3; ++i) x.push_back(i == needed ? v[0] : tape.constant(all[i]));
+                            return attention(x[0], x[1], x[2], options);
+                          },
+                          {all[needed]});
+  }
+}
+
+}  // namespace
+}  // namespace surd

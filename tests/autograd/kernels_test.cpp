@@ -1,0 +1,200 @@
+#include "autograd/kernels/elementwise.hpp"
+#include "tests/tensors.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+// Each kernel against a plain loop in long double for n = 1..70: every length of the incomplete last register.
+
+namespace surd {
+namespace {
+
+using Reals = std::vector<Real>;
+
+constexpr std::size_t longest = 70;
+constexpr Real guard = 12345;
+constexpr double eps = std::numeric_limits<Real>::epsilon();
+// xsimd's erf is exact to the last digits in float, and to 1e-14 in double.
+constexpr double erf_error = sizeof(Real) == 8 ? 2e-14 : 8 * eps;
+
+Reals draw(std::size_t n, std::uint64_t seed, bool positive = false) {
+  const Tensor values = positive ? test::positive_tensor({n}, seed) : test::random_tensor({n}, seed);
+  return {values.begin(), values.end()};
+}
+
+/// Largest |kernel - exact| / max(1, |exact|) over all lengths; infinite where the kernel writes past the end.
+using Kernel = std::function<void(const Real* a, const Real* b, Real* y, std::size_t n)>;
+using Exact = std::function<long double(long double a, long double b)>;
+double deviation(const Kernel& kernel, const Exact& exact, bool positive = false) {
+  double worst = 0;
+  for (std::size_t n = 1; n <= longest; ++n) {
+    const Reals a = draw(n, n, positive), b = draw(n, n + 1000, positive);
+    Reals y(n + 1, guard);
+    kernel(a.data(), b.data(), y.data(), n);
+    if (y[n] != guard) return std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < n; ++i) {
+      const long double expected = exact(a[i], b[i]);
+      const auto error = static_cast<double>(std::fabs(y[i] - expected) / std::max(1.0L, std::fabs(expected)));
+      worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
+    }
+    // In place: y may be an input.
+    Reals in_place = a;
+    kernel(in_place.data(), b.data(), in_place.data(), n);
+    for (std::size_t i = 0; i < n; ++i)
+      if (in_place[i] != y[i]) return std::numeric_limits<double>::infinity();
+  }
+  return worst;
+}
+
+long double normal_cdf(long double x) { return 0.5L * std::erfc(-x / std::sqrt(2.0L)); }
+long double normal_pdf(long double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1.0L)); }
+
+#define UNARY(call) [](const Real* a, const Real*, Real* y, std::size_t n) { call; }
+#define BINARY(call) [](const Real* a, const Real* b, Real* y, std::size_t n) { call; }
+#define EXACT(expression) [](long double a, [[maybe_unused]] long double b) -> long double { return expression; }
+
+TEST_CASE("arithmetic kernels") {
+  CHECK(deviation(BINARY(kernels::add(a, b, y, n)), EXACT(a + b)) <= eps);
+  CHECK(deviation(BINARY(kernels::subtract(a, b, y, n)), EXACT(a - b)) <= eps);
+  CHECK(deviation(BINARY(kernels::multiply(a, b, y, n)), EXACT(a * b)) <= eps);
+  CHECK(deviation(BINARY(kernels::divide(a, b, y, n)), EXACT(a / b), true) <= eps);
+  CHECK(deviation(UNARY(kernels::scale(Real(-1.75), a, y, n)), EXACT(-1.75L * a)) <= eps);
+}
+
+TEST_CASE("activation kernels") {
+  CHECK(deviation(UNARY(kernels::relu(a, y, n)), EXACT(std::max(a, 0.0L))) == 0);
+  CHECK(deviation(UNARY(kernels::gelu(a, y, n)), EXACT(a * normal_cdf(a))) <= erf_error);
+  CHECK(deviation(UNARY(kernels::tanh(a, y, n)), EXACT(std::tanh(a))) <= 4 * eps);
+  CHECK(deviation(UNARY(kernels::sigmoid(a, y, n)), EXACT(1 / (1 + std::exp(-a)))) <= 4 * eps);
+  CHECK(deviation(UNARY(kernels::exp(a, y, n)), EXACT(std::exp(a))) <= 4 * eps);
+  CHECK(deviation(UNARY(kernels::log(a, y, n)), EXACT(std::log(a)), true) <= 4 * eps);
+}
+
+TEST_CASE("backward kernels of activations") {
+  CHECK(deviation(BINARY(kernels::relu_backward(a, b, y, n)), EXACT(a > 0 ? b : 0)) == 0);
+  CHECK(deviation(BINARY(kernels::gelu_backward(a, b, y, n)), EXACT(b * (normal_cdf(a) + a * normal_pdf(a)))) <=
+        erf_error);
+  CHECK(deviation(BINARY(kernels::tanh_backward(a, b, y, n)), EXACT(b * (1 - a * a))) <= 8 * eps);
+  CHECK(deviation(BINARY(kernels::sigmoid_backward(a, b, y, n)), EXACT(b * a * (1 - a))) <= 4 * eps);
+}
+
+TEST_CASE("kernels that add to y") {
+  for (std::size_t n = 1; n <= longest; ++n) {
+    const Reals x = draw(n, 1), start = draw(n, 2);
+    Reals added = start, scaled = start;
+    added.push_back(guard);
+    scaled.push_back(guard);
+    kernels::accumulate(x.data(), added.data(), n);
+    kernels::axpy(Real(0.3), x.data(), scaled.data(), n);
+    bool right = added[n] == guard && scaled[n] == guard;
+    for (std::size_t i = 0; i < n; ++i) {
+      right = right && added[i] == start[i] + x[i];
+      right = right && std::fabs(scaled[i] - (static_cast<long double>(Real(0.3)) * x[i] + start[i])) < 4 * eps;
+    }
+    CHECK(right);
+  }
+}
+
+TEST_CASE("sums") {
+  for (std::size_t n = 0; n <= longest; ++n) {
+    const Reals a = draw(n, 1), b = draw(n, 2);
+    long double sum = 0, dot = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      sum += a[i];
+      dot += static_cast<long double>(a[i]) * b[i];
+    }
+    CAPTURE(n);
+    CHECK(std::fabs(kernels::sum(a.data(), n) - sum) <= 40 * eps);
+    CHECK(std::fabs(kernels::dot(a.data(), b.data(), n) - dot) <= 40 * eps);
+  }
+}
+
+TEST_CASE("add_bias and sum_rows") {
+  for (std::size_t n = 1; n <= longest; ++n) {
+    const std::size_t rows = 3;
+    const Reals x = draw(rows * n, 1), bias = draw(n, 2);
+    Reals y(rows * n + 1, guard), fresh(n + 1, std::numeric_limits<Real>::quiet_NaN()), sums = bias;
+    fresh[n] = guard;
+    kernels::add_bias(x.data(), bias.data(), y.data(), rows, n);
+    kernels::sum_rows(x.data(), 0, fresh.data(), rows, n);
+    kernels::sum_rows(x.data(), 1, sums.data(), rows, n);
+    bool right = y[rows * n] == guard && fresh[n] == guard;
+    for (std::size_t j = 0; j < n; ++j) {
+      long double column = 0;
+      for (std::size_t r = 0; r < rows; ++r) {
+        right = right && y[r * n + j] == x[r * n + j] + bias[j];
+        column += x[r * n + j];
+      }
+      right = right && std::fabs(fresh[j] - column) < 8 * eps && std::fabs(sums[j] - column - bias[j]) < 8 * eps;
+    }
+    CHECK(right);
+  }
+  Reals none(3, guard);
+  kernels::sum_rows(none.data(), 0, none.data(), 0, 3);
+  CHECK(none == Reals(3, 0));
+}
+
+TEST_CASE("an element's result does not depend on its place") {
+  // The same number in every place of every length gives the same bits.
+  const auto check = [](void (*kernel)(const Real*, Real*, std::size_t), Real value) {
+    Real expected = 0;
+    kernel(&value, &expected, 1);
+    for (std::size_t n = 1; n <= longest; ++n) {
+      const Reals x(n, value);
+      Reals y(n);
+      kernel(x.data(), y.data(), n);
+      CHECK_UNARY(y == Reals(n, expected));
+    }
+  };
+  for (const double value : {0.1, 1.7, 30.0}) {
+    for (const auto kernel : {kernels::gelu, kernels::tanh, kernels::sigmoid, kernels::exp, kernels::log})
+      check(kernel, static_cast<Real>(value));
+  }
+}
+
+TEST_CASE("activations at the ends of the range") {
+  const Real inf = std::numeric_limits<Real>::infinity();
+  const auto at = [](void (*kernel)(const Real*, Real*, std::size_t), double value) {
+    const Real x = static_cast<Real>(value);
+    Real y = 0;
+    kernel(&x, &y, 1);
+    return static_cast<double>(y);
+  };
+  CHECK(at(kernels::tanh, 1000) == 1);
+  CHECK(at(kernels::tanh, -1000) == -1);
+  CHECK(at(kernels::sigmoid, 1000) == 1);
+  CHECK(at(kernels::sigmoid, -1000) == 0);
+  CHECK(at(kernels::gelu, 1000) == 1000);
+  CHECK(at(kernels::gelu, -1000) == 0);
+  CHECK(at(kernels::exp, -inf) == 0);
+  CHECK(at(kernels::exp, inf) == inf);
+  CHECK(at(kernels::log, 0) == -inf);
+  CHECK(std::isnan(at(kernels::log, -1)));
+  CHECK(at(kernels::tanh, 1e-5) == doctest::Approx(1e-5).epsilon(4 * eps));
+  // Where exp overflows is part of what is studied: 88.72 in float, 709.78 in double.
+  const double edge = std::log(static_cast<double>(std::numeric_limits<Real>::max()));
+  const double below = static_cast<Real>(edge - 0.1);
+  CHECK(at(kernels::exp, below) == doctest::Approx(std::exp(below)).epsilon(8 * eps));
+  CHECK(at(kernels::exp, edge + 0.1) == inf);
+}
+
+TEST_CASE("NaN passes through every activation") {
+  for (const auto kernel :
+       {kernels::relu, kernels::gelu, kernels::tanh, kernels::sigmoid, kernels::exp, kernels::log}) {
+    for (std::size_t n = 1; n <= 40; ++n) {
+      Reals x(n, 1), y(n);
+      x[n / 2] = std::numeric_limits<Real>::quiet_NaN();
+      kernel(x.data(), y.data(), n);
+      bool right = true;
+      for (std::size_t i = 0; i < n; ++i) right = right && std::isnan(y[i]) == (i == n / 2);
+      CHECK_UNARY(right);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace surd

@@ -1,0 +1,20 @@
+surd_tests(autograd
+  FLOAT
+    fields_test.cpp
+    ops_error_test.cpp
+    pool_test.cpp
+    random_test.cpp
+    registry_test.cpp
+    tape_memory_test.cpp
+    tape_test.cpp
+    xtensor_test.cpp
+  DOUBLE
+    attention_gradient_test.cpp
+    gradcheck_test.cpp
+    loss_gradient_test.cpp
+    ops_gradient_test.cpp
+  BOTH
+    blas_test.cpp
+    kernels_test.cpp
+    ops_value_test.cpp
+    row_kernels_test.cpp)
