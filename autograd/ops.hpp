@@ -91,6 +91,7 @@ struct AttentionOptions {
 
 /// softmax(factor q k^T + mask) v, head by head: q [B, Tq, H d_k], k [B, Tk, H d_k], v [B, Tk, H d_v]
 /// -> [B, Tq, H d_v]. Vaswani et al., section 3.2. A query that may see no key gets zeros.
+/// An observer is shown the "scores" (NaN where a key is hidden) and the "weights", both [B, H, Tq, Tk].
 Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& options);
 
 // --- losses (ops/cross_entropy.cpp) ----------------------------------------------------------------------------------

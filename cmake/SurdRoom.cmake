@@ -25,6 +25,9 @@ endfunction()
 
 # xtensor takes two seconds to parse; every room of one arithmetic type shares one parse of it.
 function(surd_share_precompiled_header target suffix)
+  if(NOT SURD_PRECOMPILED_HEADERS)
+    return()
+  endif()
   if(NOT TARGET surd_precompiled${suffix})
     file(WRITE ${CMAKE_BINARY_DIR}/precompiled${suffix}.cpp "")
     add_library(surd_precompiled${suffix} OBJECT ${CMAKE_BINARY_DIR}/precompiled${suffix}.cpp)

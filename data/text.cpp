@@ -1,6 +1,7 @@
 #include "data/text.hpp"
 
 #include "autograd/error.hpp"
+#include "autograd/utf8.hpp"
 
 #include <algorithm>
 
@@ -8,23 +9,6 @@ namespace surd {
 namespace {
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-/// Bytes of the well-formed UTF-8 sequence that `text` starts with; 0 where it starts with none. Precondition: not
-/// empty.
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-  if (length == 0 || text.size() < length) return 0;
-  // The second byte excludes what the lead byte cannot: overlong forms, surrogates, and code points above U+10FFFF.
-  const unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-  const unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-  if (byte(1) < low || byte(1) > high) return 0;
-  for (std::size_t i = 2; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  return length;
-}
 
 std::vector<std::string> split_words(std::string_view line) {
   std::vector<std::string> words;
@@ -40,7 +24,7 @@ std::vector<std::string> split_words(std::string_view line) {
 std::vector<std::string> split_characters(std::string_view line) {
   std::vector<std::string> characters;
   while (!line.empty()) {
-    const std::size_t length = sequence_length(line);
+    const std::size_t length = utf8_length(line);
     characters.emplace_back(is_space(line.front()) ? space_token : line.substr(0, length));
     line.remove_prefix(length);
   }
@@ -76,7 +60,7 @@ bool is_blank(std::string_view line) { return std::all_of(line.begin(), line.end
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
   for (std::size_t offset = 0; offset < text.size();) {
-    const std::size_t length = sequence_length(text.substr(offset));
+    const std::size_t length = utf8_length(text.substr(offset));
     if (length == 0) return offset;
     offset += length;
   }

@@ -102,8 +102,10 @@ int run_command_line(int argc, const char* const* argv) {
       *config, "show", "Print a file with every default written out",
       [&] { return config_show_command(file, settings); }, chosen);
   add_config(sub, file, settings);
-  add(
-      *config, "reference", "Print every key there is", [] { return config_reference_command(); }, chosen);
+  bool markdown = false;
+  sub = add(
+      *config, "reference", "Print every key there is", [&] { return config_reference_command(markdown); }, chosen);
+  sub->add_flag("--markdown", markdown, "as docs/config.md");
 
   std::string what;
   sub = add(

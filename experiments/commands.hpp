@@ -60,7 +60,8 @@ int compare_command(const std::vector<std::string>& folders);
 
 int config_check_command(const std::string& file, const std::vector<std::string>& settings);
 int config_show_command(const std::string& file, const std::vector<std::string>& settings);
-int config_reference_command();
+/// Every key there is, for a terminal or as the Markdown of docs/config.md.
+int config_reference_command(bool markdown);
 int list_command(const std::string& what);
 int doctor_command();
 

@@ -1,10 +1,11 @@
 #include "experiments/config_error.hpp"
 
 #include "autograd/fields.hpp"
-#include "experiments/utf8.hpp"
+#include "autograd/utf8.hpp"
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace surd {
 namespace {

@@ -4,7 +4,9 @@
 #include "experiments/read_scalar.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
+#include <utility>
 
 namespace surd {
 namespace {

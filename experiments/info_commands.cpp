@@ -11,6 +11,20 @@
 namespace surd {
 namespace {
 
+constexpr const char* markdown_page = R"(# Every key of a config
+
+Written by `surd config reference --markdown`; `surd config reference` prints the same to a terminal.
+
+A config is one YAML file; `surd config check FILE` reports every problem of it at once, and `surd config show FILE`
+prints it with every default written out. `extends: NAME` at its top builds upon a preset, or upon a file if NAME has a
+`/` or ends in `.yaml`; `--set a.b.c=value` on the command line goes over both.
+
+Factors are written `one`, `sqrt_dim`, `inv_sqrt_dim`, `inv_dim`, a number, a number times one of these (`8 * inv_dim`),
+or any of these after `learned`, which makes the factor a parameter that starts there. Whole numbers are digits, with
+`_` between them if you like. Anchors, aliases, tags, `<<` and a second document are refused.
+
+{})";
+
 template <class Table>
 void print_table(const Table& table) {
   std::size_t width = 0;
@@ -31,8 +45,10 @@ int config_show_command(const std::string& file, const std::vector<std::string>&
   return exit_done;
 }
 
-int config_reference_command() {
-  fmt::print("{}", reference_text(describe_options<RunConfig>()));
+int config_reference_command(bool markdown) {
+  const auto rows = describe_options<RunConfig>();
+  fmt::print("{}",
+             markdown ? fmt::format(fmt::runtime(markdown_page), reference_markdown(rows)) : reference_text(rows));
   return exit_done;
 }
 

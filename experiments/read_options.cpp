@@ -1,12 +1,14 @@
 #include "experiments/read_options.hpp"
 
 #include "autograd/registry.hpp"
+#include "experiments/key_names.hpp"
 #include "experiments/read_scalar.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace surd {
 namespace {
@@ -27,39 +29,6 @@ bool mentions(const std::string& text, const std::string& name) {
   for (std::size_t i = text.find(name); i != std::string::npos; i = text.find(name, i + 1))
     if (!part_of_word(i - 1) && !part_of_word(i + name.size())) return true;
   return false;
-}
-
-/// The names of the keys a field list stands for in its mapping.
-class KeyNames : public Fields {
- public:
-  Names names;
-  void rule(bool, const char*, const std::string&) override {}
-
- private:
-  void add(const Field& field) { names.emplace_back(field.name); }
-  void visit(const Field& field, bool&) override { add(field); }
-  void visit(const Field& field, std::size_t&) override { add(field); }
-  void visit(const Field& field, double&) override { add(field); }
-  void visit(const Field& field, std::string&) override { add(field); }
-  void visit(const Field& field, std::optional<std::size_t>&) override { add(field); }
-  void visit(const Field& field, std::optional<double>&) override { add(field); }
-  void visit(const Field& field, Word&) override { add(field); }
-  void visit_group(const Field& field, const Members&) override { add(field); }
-  void visit_choice(const Field& field, const char* selector, AnyChoice& choice) override {
-    if (*field.name != '\0') return add(field);
-    names.emplace_back(selector);
-    choice.fields(*this);
-  }
-  void visit_list(const Field& field, std::size_t, const std::function<void(std::size_t)>&,
-                  const std::function<void(std::size_t, Fields&)>&) override {
-    add(field);
-  }
-};
-
-Names keys_of(const AnyChoice& choice, const std::string& name) {
-  KeyNames keys;
-  choice.fields_of(name, keys);
-  return keys.names;
 }
 
 class Reader : public Fields {
@@ -84,7 +53,8 @@ class Reader : public Fields {
       if (at == nullptr && value.node != nullptr && mentions(message, value.name)) at = value.node;
     std::string got;
     for (const Value& value : level_->values)
-      if (value.name == field && !value.text.empty()) got = fmt::format("; it is {}{}", shown(value.text), by_default(value));
+      if (value.name == field && !value.text.empty())
+        got = fmt::format("; it is {}{}", shown(value.text), by_default(value));
     problems_.push_back({at != nullptr ? at->origin : level_->origin, path_of(field), message + got});
   }
 
@@ -213,7 +183,8 @@ class Reader : public Fields {
       const YamlNode* node = level_->find(field.name);
       const std::string name = node != nullptr && includes(choice.names(), node->text) ? node->text : choice.name();
       const std::string form = fmt::format(" such as {{{}: {}}}", selector, name);
-      return nested(field, [&](Fields&) { choose(field.name, selector, choice); }, form);
+      return nested(
+          field, [&](Fields&) { choose(field.name, selector, choice); }, form);
     }
     if (field.read) return choose(selector, selector, choice);
     Names keys = keys_of(choice, choice.name());

@@ -5,7 +5,9 @@
 
 #include <yaml-cpp/emitter.h>
 
+#include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace surd {
 namespace {

@@ -76,9 +76,10 @@ void YamlDocument::put(std::string_view path, YamlNode value, const Origin& orig
       std::size_t index = node->children.size();
       std::from_chars(key.data(), key.data() + key.size(), index);
       if (index >= node->children.size() || key != std::to_string(index)) {
-        problems_.push_back({origin, "", fmt::format("'{}' is a list of {}, numbered from 0; name one of its elements or "
-                                                     "write the whole list",
-                                                     above, node->children.size())});
+        problems_.push_back({origin, "",
+                             fmt::format("'{}' is a list of {}, numbered from 0; name one of its elements or "
+                                         "write the whole list",
+                                         above, node->children.size())});
         return;
       }
       child = &node->children[index];

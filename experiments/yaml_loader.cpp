@@ -110,10 +110,11 @@ fs::path YamlLoader::preset(const YamlNode& extends) {
     if (file.stem() == extends.text) return presets_ / file;
     names.push_back(file.stem());
   }
-  const std::string there_are =
-      names.empty() ? "there are no presets here" : fmt::format("there are {}", fmt::join(names, ", "));
-  return refused(extends, fmt::format("there is no preset '{}'{}; {}; a file's name ends in .yaml", shown(extends.text),
-                                      did_you_mean(extends.text, names), there_are));
+  std::string hint = did_you_mean(extends.text, names);
+  if (hint.empty())
+    hint = names.empty() ? "; there are no presets here" : fmt::format("; there are {}", fmt::join(names, ", "));
+  return refused(
+      extends, fmt::format("there is no preset '{}'{} (the name of a file ends in .yaml)", shown(extends.text), hint));
 }
 
 fs::path YamlLoader::refused(const YamlNode& extends, std::string message) {

@@ -3,7 +3,9 @@
 #include "experiments/yaml_node.hpp"
 
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace surd {

@@ -1,5 +1,7 @@
 #include "experiments/yaml_node.hpp"
 
+#include <utility>
+
 namespace surd {
 
 const YamlNode* YamlNode::find(std::string_view name) const {

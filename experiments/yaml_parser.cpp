@@ -1,6 +1,6 @@
 #include "experiments/yaml_parser.hpp"
 
-#include "experiments/utf8.hpp"
+#include "autograd/utf8.hpp"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 namespace surd {
 namespace {
@@ -38,7 +39,7 @@ class Builder : public YAML::EventHandler {
       } else if (c == '\t' && indentation && !tab) {
         add(at(mark), "", "a tab in the indentation; indent with spaces");
         tab = broken = true;
-      } else if ((c >= 0 && c < ' ' && c != '\t' && c != '\n' && text_.substr(i, 2) != "\r\n") || c == 0x7F) {
+      } else if (c >= 0 && c < ' ' && c != '\t' && c != '\n' && text_.substr(i, 2) != "\r\n") {
         // yaml-cpp takes 0x04 for the end of the file and would silently drop the rest.
         fail(at(mark), fmt::format("a control character (byte 0x{:02X}); remove it, or write it as an escape in double "
                                    "quotes",
@@ -63,6 +64,8 @@ class Builder : public YAML::EventHandler {
       while (parser.HandleNextDocument(*this)) {
       }
     } catch (const YAML::Exception& error) {
+      if (error.msg == YAML::ErrorMsg::EOF_IN_SCALAR)
+        fail(at(error.mark), "a quote before this is never closed; close it or remove it");
       fail(at(error.mark),
            fmt::format("is not valid YAML: {}; check the indentation, brackets and quotes here and on the line before, "
                        "and quote a value that contains ': ' or begins with one of & * ! | > % @ `",
@@ -105,10 +108,12 @@ class Builder : public YAML::EventHandler {
   }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (++documents_ > 1)
-      fail(at(mark),
-           "a second document begins here; a config is one: remove the '---' or '...' and what follows, or "
-           "make it a file of its own");
+    if (++documents_ == 1) return;
+    const bool marked = text_.find("\n---") != std::string_view::npos || text_.find("\n...") != std::string_view::npos;
+    fail(at(mark), marked
+                       ? "a second document begins here; a config is one: remove the '---' or '...' and what follows, "
+                         "or make it a file of its own"
+                       : "this does not belong to what stands before it; check the brackets and quotes here");
   }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { leaf(mark, anchor, YamlNode{}); }
@@ -169,7 +174,9 @@ class Builder : public YAML::EventHandler {
 
   void begin(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
     count(mark);
-    if (key_expected()) fail(at(mark), "a key must be a plain name, not a list or a mapping; is a bracket open here that should be closed?");
+    if (key_expected())
+      fail(at(mark),
+           "a key must be a plain name, not a list or a mapping; is a bracket open here that should be closed?");
     if (open_.size() >= YamlLimits::depth)
       fail(at(mark), fmt::format("is nested more than {} levels deep, which no config needs; write it flatter",
                                  YamlLimits::depth));
@@ -194,6 +201,7 @@ class Builder : public YAML::EventHandler {
     if (parent.node.kind == YamlNode::Kind::mapping) {
       node.key = *parent.key;
       node.key_origin = parent.key_origin;
+      if (node.kind == YamlNode::Kind::null) node.origin = node.key_origin;  // yaml-cpp says where the next key is
       parent.key.reset();
       if (!parent.keep) return;
     }
@@ -209,8 +217,7 @@ class Builder : public YAML::EventHandler {
     // "!" also stands for a quoted value.
     const bool written =
         tag == "!" ? text_.substr(static_cast<std::size_t>(std::max(mark.pos, 0)), 1) == "!" : tag != "?";
-    if (written && !tag.empty())
-      add(at(mark), path(), "tags (!) are not read; remove it (quotes make a value text)");
+    if (written && !tag.empty()) add(at(mark), path(), "tags (!) are not read; remove it (quotes make a value text)");
   }
   // One message for all of them: a bomb has many.
   void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {

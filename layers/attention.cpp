@@ -33,7 +33,7 @@ MultiHeadAttention::MultiHeadAttention(const Scope& scope, std::size_t d_model, 
 
 /// The norm of each head of [B, T, H d_k].
 Variable MultiHeadAttention::normalized(Variable x, const RMSNorm& norm) const {
-  const Shape shape = x.shape();
+  const Shape& shape = x.shape();
   return reshape(norm(reshape(x, {shape[0], shape[1], heads_, head_width_})), shape);
 }
 

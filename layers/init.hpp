@@ -25,7 +25,7 @@ struct InitOptions {
   Scale std = Scale::Rule::inv_sqrt_dim;
   double gain = 1;
 
-  static InitOptions normal(Scale std) { return {Distribution::normal, std, 1}; }
+  static InitOptions normal(const Scale& std) { return {Distribution::normal, std, 1}; }
 
   void fields(Fields& f) {
     const bool xavier = distribution == Distribution::xavier_normal || distribution == Distribution::xavier_uniform;

@@ -3,13 +3,14 @@
 namespace surd {
 namespace {
 
-const TransformerOptions& checked(const Scope& scope, const TransformerOptions& options, std::size_t source_vocabulary,
-                                  std::size_t target_vocabulary) {
-  check_options(scope.path().empty() ? "model" : scope.path(), options);
+/// The scope, once the options have passed.
+const Scope& checked(const Scope& scope, const TransformerOptions& options, std::size_t source_vocabulary,
+                     std::size_t target_vocabulary) {
+  check_options("model", options);
   expect(options.embedding.tie != Tie::all || source_vocabulary == target_vocabulary, "model",
          "embedding.tie: all needs one vocabulary for both sides; got {} and {} tokens", source_vocabulary,
          target_vocabulary);
-  return options;
+  return scope;
 }
 
 BlockOptions block_options(const TransformerOptions& options) {
@@ -20,12 +21,10 @@ BlockOptions block_options(const TransformerOptions& options) {
 
 Transformer::Transformer(const Scope& scope, const TransformerOptions& options, std::size_t source_vocabulary,
                          std::size_t target_vocabulary)
-    : Module(scope),
+    : Module(checked(scope, options, source_vocabulary, target_vocabulary)),
       target_embedding_(std::make_unique<TokenEmbedding>(
-          scope / (checked(scope, options, source_vocabulary, target_vocabulary).embedding.tie == Tie::all
-                       ? "embedding"
-                       : "target_embedding"),
-          target_vocabulary, options.d_model, options.embedding)),
+          scope / (options.embedding.tie == Tie::all ? "embedding" : "target_embedding"), target_vocabulary,
+          options.d_model, options.embedding)),
       source_embedding_(options.embedding.tie == Tie::all
                             ? nullptr
                             : std::make_unique<TokenEmbedding>(scope / "source_embedding", source_vocabulary,

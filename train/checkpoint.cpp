@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 namespace surd {
 namespace {
@@ -17,9 +18,10 @@ namespace fs = std::filesystem;
 constexpr const char* format = "surd-checkpoint-1";
 constexpr const char* prefix = "update-";
 constexpr const char* suffix = ".safetensors";
+constexpr const char* slot_prefix = "optimizer.";
 
 std::string slot_name(const Optimizer::Slot& slot, const Parameter& parameter) {
-  return fmt::format("optimizer.{}.{}", slot.name, parameter.name);
+  return fmt::format("{}{}.{}", slot_prefix, slot.name, parameter.name);
 }
 
 Json to_json(const TrainState& state) {
@@ -54,8 +56,27 @@ const Tensor& stored(const TensorFile& file, const std::string& path, const std:
   return found->second;
 }
 
-void restore_parameters(const TensorFile& file, const std::string& path, ParameterSet& parameters) {
-  for (const Parameter& parameter : parameters) stored(file, path, parameter.name, parameter.value.shape());
+void expect_model(const TensorFile& file, const std::string& path, const ParameterSet& parameters) {
+  std::set<std::string> names;
+  for (const Parameter& parameter : parameters) {
+    stored(file, path, parameter.name, parameter.value.shape());
+    names.insert(parameter.name);
+  }
+  for (const auto& [name, tensor] : file.tensors)
+    expect(names.count(name) > 0 || name.rfind(slot_prefix, 0) == 0, path,
+           "has a tensor '{}', the model has none: it is of another model", name);
+}
+
+void expect_optimizer(const TensorFile& file, const std::string& path, const ParameterSet& parameters,
+                      const Optimizer& optimizer) {
+  for (const Optimizer::Slot& slot : optimizer.slots())
+    for (const Parameter& parameter : parameters)
+      stored(file, path, slot_name(slot, parameter), parameter.value.shape());
+  expect(file.tensors.size() == parameters.size() * (1 + optimizer.slots().size()), path,
+         "holds tensors that the optimizer does not: it is of another one");
+}
+
+void restore_parameters(const TensorFile& file, ParameterSet& parameters) {
   for (Parameter& parameter : parameters) parameter.value = file.tensors.at(parameter.name);
 }
 
@@ -75,9 +96,15 @@ void Checkpoints::save(const ParameterSet& parameters, const Optimizer& optimize
       view.tensors.emplace_back(slot_name(slot, parameter), &slot.tensors[parameter.index]);
   const std::string bytes = encode_safetensors(view);
   if (best) write_file_atomically((fs::path(folder_) / "best.safetensors").string(), bytes);
-  write_file_atomically((fs::path(folder_) / fmt::format("{}{:08}{}", prefix, state.update, suffix)).string(), bytes);
-  const auto all = newest_first();
-  for (std::size_t i = keep_; i < all.size(); ++i) fs::remove(all[i]);
+  const std::string latest = (fs::path(folder_) / fmt::format("{}{:08}{}", prefix, state.update, suffix)).string();
+  write_file_atomically(latest, bytes);
+  std::size_t kept = 0;
+  for (const std::string& path : newest_first()) {
+    // Later ones are damaged: the run went back before them.
+    const bool keep = path <= latest && kept++ < keep_;
+    std::error_code ignored;  // one too many does no harm
+    if (!keep) fs::remove(path, ignored);
+  }
 }
 
 std::vector<std::string> Checkpoints::newest_first() const {
@@ -105,10 +132,12 @@ std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, 
       continue;
     }
     expect(file.metadata["format"] == format, path, "is not a checkpoint of this version ({})", format);
-    restore_parameters(file, path, parameters);
+    expect_model(file, path, parameters);
+    expect_optimizer(file, path, parameters, optimizer);
+    restore_parameters(file, parameters);
     for (Optimizer::Slot& slot : optimizer.slots())
       for (const Parameter& parameter : parameters)
-        slot.tensors[parameter.index] = stored(file, path, slot_name(slot, parameter), parameter.value.shape());
+        slot.tensors[parameter.index] = file.tensors.at(slot_name(slot, parameter));
     try {
       optimizer.set_updates(std::stoull(file.metadata.at("optimizer_updates")));
       schedule.restore(Json::parse(file.metadata.at("schedule")).get<std::map<std::string, double>>());
@@ -132,7 +161,9 @@ std::string Checkpoints::last_path() const {
 }
 
 void load_parameters(const std::string& path, ParameterSet& parameters) {
-  restore_parameters(read_safetensors(path), path, parameters);
+  const TensorFile file = read_safetensors(path);
+  expect_model(file, path, parameters);
+  restore_parameters(file, parameters);
 }
 
 }  // namespace surd

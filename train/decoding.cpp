@@ -52,6 +52,7 @@ std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::
                                const DecodingOptions& options) {
   expect(options.beam > 0 && options.max_length > 0, "decode", "beam and max_length must be at least 1; got {} and {}",
          options.beam, options.max_length);
+  expect(options.length_penalty >= 0, "decode", "length_penalty must be at least 0; got {}", options.length_penalty);
   if (sources.empty()) return {};
   std::vector<std::size_t> lengths;
   for (const auto& source : sources) {
@@ -75,7 +76,8 @@ std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::
   const auto offer = [&](std::size_t source, Hypothesis hypothesis) {
     const std::size_t length = hypothesis.tokens.size() + (hypothesis.finished ? 1 : 0);
     const double value = score(hypothesis.log_probability, length, options.length_penalty);
-    if (value <= best_score[source]) return;
+    // What is finished is better than what was cut, whatever their scores.
+    if (hypothesis.finished == best[source].finished ? value <= best_score[source] : best[source].finished) return;
     best_score[source] = value;
     best[source] = std::move(hypothesis);
   };
@@ -109,7 +111,7 @@ std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::
         if (bound <= best_score[source]) continue;
         tokens.push_back(extension.token);
         if (length == options.max_length) {
-          if (!best[source].finished) offer(source, {std::move(tokens), extension.log_probability, false});
+          offer(source, {std::move(tokens), extension.log_probability, false});
           continue;
         }
         next.push_back({source, std::move(tokens), extension.log_probability});

@@ -42,7 +42,7 @@ double measure_sequence_accuracy(const Transformer& model, const std::vector<Sen
     std::vector<std::vector<TokenId>> sources;
     for (const std::size_t index : batch.indices) sources.push_back(subset[index].source);
     DecodingOptions options;
-    options.max_length = batch.target_length + 1;  // a longer translation is wrong anyway
+    options.max_length = batch.target_length;  // a longer translation is wrong anyway
     const auto hypotheses = decode(model, sources, options);
     for (std::size_t i = 0; i < hypotheses.size(); ++i)
       right += hypotheses[i].finished && hypotheses[i].tokens == subset[batch.indices[i]].target ? 1 : 0;

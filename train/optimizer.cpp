@@ -7,11 +7,25 @@
 namespace surd {
 
 bool matches(std::string_view pattern, std::string_view name) {
-  if (pattern.empty()) return name.empty();
-  if (pattern.front() != '*') return !name.empty() && pattern.front() == name.front() && matches(pattern.substr(1), name.substr(1));
-  for (std::size_t i = 0; i <= name.size(); ++i)
-    if (matches(pattern.substr(1), name.substr(i))) return true;
-  return false;
+  // Each star first stands for nothing. Where the text after it does not fit, it takes one character more; only the
+  // last star passed needs to: the ones before it have found the earliest place for theirs.
+  std::size_t p = 0, n = 0;
+  std::size_t after_star = std::string_view::npos, resume = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      after_star = ++p;
+      resume = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (after_star != std::string_view::npos) {
+      p = after_star;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
 Optimizer::Optimizer(ParameterSet& parameters, const OptimizerOptions& options, double epsilon)
@@ -71,10 +85,11 @@ Adam::Adam(ParameterSet& parameters, const Options& options, bool decoupled_deca
 void Adam::update(Parameter& parameter, const Step& step) {
   const auto t = static_cast<double>(updates());
   kernels::AdamStep adam;
-  adam.rate = static_cast<Real>(step.rate / (1 - std::pow(options_.beta1, t)));
   adam.beta1 = static_cast<Real>(options_.beta1);
   adam.beta2 = static_cast<Real>(options_.beta2);
-  adam.inv_sqrt_correction = static_cast<Real>(1 / std::sqrt(1 - std::pow(options_.beta2, t)));
+  // Corrections for the betas as rounded: 1 - 0.9999F is off by 1e-4 of itself, and so would be the second moment.
+  adam.rate = static_cast<Real>(step.rate / (1 - std::pow(static_cast<double>(adam.beta1), t)));
+  adam.inv_sqrt_correction = static_cast<Real>(1 / std::sqrt(1 - std::pow(static_cast<double>(adam.beta2), t)));
   adam.epsilon = static_cast<Real>(step.epsilon);
   adam.decay = static_cast<Real>(decoupled_decay_ ? 0 : step.weight_decay);
   adam.shrink = static_cast<Real>(decoupled_decay_ ? 1 - step.rate * step.weight_decay : 1);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace surd {
 namespace {
@@ -14,14 +15,18 @@ double rms(const Tensor& x) { return x.size() == 0 ? 0 : norm(x) / std::sqrt(sta
 struct Moments {
   double std, max;
 };
+/// Over the elements that are not NaN: attention marks scores of hidden keys so.
 Moments moments(const Tensor& x) {
-  double sum = 0, squares = 0, max = -INFINITY;
-  for (const Real value : x) {
-    sum += static_cast<double>(value);
-    squares += static_cast<double>(value) * static_cast<double>(value);
-    max = std::max(max, static_cast<double>(value));
+  double n = 0, sum = 0, squares = 0, max = -std::numeric_limits<double>::infinity();
+  for (const Real element : x) {
+    const auto value = static_cast<double>(element);
+    if (std::isnan(value)) continue;
+    ++n;
+    sum += value;
+    squares += value * value;
+    max = std::max(max, value);
   }
-  const auto n = static_cast<double>(x.size());
+  if (n == 0) return {0, 0};
   return {std::sqrt(std::max(0.0, squares / n - sum / n * (sum / n))), max};
 }
 

@@ -90,12 +90,15 @@ double Replicas::accumulate(const Batch& batch, const PassOptions& options) {
 
   double loss = 0;
   non_finite_.clear();
+  std::exception_ptr error;
   for (const auto& replica : replicas_) {
-    if (replica->error) std::rethrow_exception(std::exchange(replica->error, nullptr));
+    const std::exception_ptr own = std::exchange(replica->error, nullptr);
+    if (!error) error = own;
     loss += replica->loss;
     if (non_finite_.empty()) non_finite_ = replica->non_finite;
     if (!replica->gradients.empty()) parameters_.add_gradients(replica->gradients);
   }
+  if (error) std::rethrow_exception(error);  // only now, so that no replica keeps anything for the next batch
   return loss;
 }
 

@@ -18,7 +18,10 @@ using Json = nlohmann::json;
 
 constexpr std::size_t length_bytes = 8;
 constexpr std::size_t largest_header = 100'000'000;  // as in the reference implementation
+constexpr std::size_t largest_extent = std::size_t{1} << 60;  // product of the axes that are not 0
+constexpr int deepest_nesting = 4;  // a header needs 2: tensors and the lists in them
 constexpr const char* checksum_prefix = "\"checksum\":\"xxh3-";
+constexpr const char* checksum_kind = "xxh3-";
 constexpr std::size_t checksum_digits = 16;
 
 std::string little_endian(std::uint64_t value) {
@@ -54,6 +57,26 @@ struct Reader {
     expect(holds, name, rule, std::forward<Args>(args)...);
   }
 
+  Json header(const std::string& text) const {
+    std::vector<std::set<std::string>> keys;  // of the objects that are open
+    const auto check = [&](int depth, Json::parse_event_t event, const Json& parsed) {
+      require(depth <= deepest_nesting, "the header is nested too deep; the file is damaged");
+      const auto level = static_cast<std::size_t>(depth);
+      if (event == Json::parse_event_t::object_start) {
+        keys.resize(level);
+        keys.emplace_back();
+      }
+      if (event == Json::parse_event_t::key) {
+        const std::string key = parsed;
+        require(keys.at(level - 1).insert(key).second, "the header has '{}' twice", key);
+      }
+      return true;
+    };
+    Json header = Json::parse(text, check, false);
+    require(header.is_object(), "the header is not a JSON object; the file is damaged");
+    return header;
+  }
+
   Tensor tensor(const std::string& key, const Json& entry, std::size_t data_begin,
                 std::vector<std::pair<std::size_t, std::size_t>>& ranges) const {
     require(entry.is_object() && entry.value("dtype", Json()).is_string() && entry.value("shape", Json()).is_array() &&
@@ -65,13 +88,16 @@ struct Reader {
             dtype);
     const std::size_t available = bytes.size() - data_begin;
     Shape shape;
-    std::size_t count = 1;
+    std::size_t count = 1, extent = 1;
     for (const Json& axis : entry["shape"]) {
       require(axis.is_number_unsigned(), "tensor '{}' has a shape that is not a list of sizes", key);
       shape.push_back(axis.get<std::size_t>());
-      require(shape.back() == 0 || count <= available / width / shape.back(), "tensor '{}' is larger than the file", key);
+      const std::size_t factor = std::max(shape.back(), std::size_t{1});  // strides ignore an axis of 0
+      require(extent <= largest_extent / factor, "tensor '{}' is larger than the file", key);
+      extent *= factor;
       count *= shape.back();
     }
+    require(count <= available / width, "tensor '{}' is larger than the file", key);
     const Json& offsets = entry["data_offsets"];
     require(offsets[0].is_number_unsigned() && offsets[1].is_number_unsigned(), "tensor '{}' has bad offsets", key);
     const std::size_t begin = offsets[0], end = offsets[1];
@@ -93,7 +119,7 @@ struct Reader {
 std::string encode_safetensors(const TensorFileView& view) {
   const std::string digits(checksum_digits, '0');
   Json metadata = view.metadata;
-  metadata["checksum"] = "xxh3-" + digits;
+  metadata["checksum"] = checksum_kind + digits;
   nlohmann::ordered_json header;
   header["__metadata__"] = metadata;
   std::size_t offset = 0;
@@ -123,9 +149,7 @@ TensorFile decode_safetensors(const std::string& bytes, const std::string& name)
   reader.require(length <= largest_header && length <= bytes.size() - length_bytes,
                  "a header of {} bytes does not fit in {} bytes; the file is torn or no safetensors file", length,
                  bytes.size());
-  const std::string header_text = bytes.substr(length_bytes, length);
-  const Json header = Json::parse(header_text, nullptr, false);
-  reader.require(header.is_object(), "the header is not a JSON object; the file is damaged");
+  const Json header = reader.header(bytes.substr(length_bytes, length));
 
   TensorFile file;
   std::vector<std::pair<std::size_t, std::size_t>> ranges;
@@ -138,6 +162,9 @@ TensorFile decode_safetensors(const std::string& bytes, const std::string& name)
     for (const auto& [item, value] : entry.items()) {
       reader.require(value.is_string(), "metadata '{}' is not a string", item);
       file.metadata[item] = value;
+      // A flipped bit may have hit the word "checksum" itself.
+      reader.require(item == "checksum" || file.metadata[item].rfind(checksum_kind, 0) != 0,
+                     "the checksum is called '{}'; the file is damaged", item);
     }
   }
   std::sort(ranges.begin(), ranges.end());
@@ -154,7 +181,7 @@ TensorFile decode_safetensors(const std::string& bytes, const std::string& name)
     reader.require(found != std::string::npos, "the checksum is not where it was written; the file is damaged");
     const std::size_t at = found + std::strlen(checksum_prefix);
     std::string copy = bytes;
-    reader.require(at + checksum_digits <= bytes.size() && "xxh3-" + checksum(copy, at) == stored->second,
+    reader.require(at + checksum_digits <= bytes.size() && checksum_kind + checksum(copy, at) == stored->second,
                    "the checksum does not match; the file is damaged");
   }
   return file;

@@ -33,6 +33,12 @@ double gradient_norm(const ParameterSet& parameters, std::uint64_t update) {
   return std::sqrt(squares);
 }
 
+/// Throws Diverged where the update itself overflowed, so that it does not go into a checkpoint.
+void expect_finite(const ParameterSet& parameters, std::uint64_t update) {
+  for (const Parameter& parameter : parameters)
+    if (!all_finite(parameter.value)) throw Diverged(update, parameter.name);
+}
+
 double clip_scale(double norm, const std::optional<double>& clip_norm) {
   return clip_norm && norm > *clip_norm ? *clip_norm / (norm + 1e-6) : 1;
 }
@@ -90,6 +96,7 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
     listener.gradients(state.update, run.parameters);
     const double factor = run.schedule.factor(state.update);
     run.optimizer.step(factor, clip_scale(norm, options.clip_norm));
+    expect_finite(run.parameters, state.update);
     state.target_tokens += target_tokens;
     listener.updated(
         {state.update, epoch, loss, norm, run.optimizer.learning_rate() * factor, source_tokens, target_tokens});

@@ -75,7 +75,7 @@ class TrainListener {
   virtual bool interrupted() { return false; }
 };
 
-/// Thrown before the update with a NaN or an infinity would be applied.
+/// Thrown before the update with a NaN or an infinity would be applied, or right after one that overflowed.
 class Diverged : public Error {
  public:
   Diverged(std::uint64_t update, std::string where)

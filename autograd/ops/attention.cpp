@@ -4,6 +4,7 @@
 #include "autograd/ops.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace surd {
 namespace {
@@ -36,13 +37,30 @@ Sizes check(Variable q, Variable k, Variable v, const AttentionOptions& options)
   return {batch, q.shape()[1], keys, options.heads, q.shape()[2] / options.heads, v.shape()[2] / options.heads};
 }
 
-/// Scores of one head [Tq, Tk] to weights, in place. Every query sees a prefix of the keys; the rest gets weight 0.
-void softmax_over_visible(Real* scores, const Sizes& s, std::size_t key_length, const AttentionOptions& options) {
-  for (std::size_t t = 0; t < s.queries; ++t, scores += s.keys) {
-    const std::size_t visible = options.causal ? std::min(key_length, t + s.keys - s.queries + 1) : key_length;
-    kernels::softmax_row(scores, scores, visible, options.subtract_max == SubtractMax::yes);
-    std::fill(scores + visible, scores + s.keys, Real(0));
+/// Keys that query t of batch row b sees: always a prefix.
+std::size_t visible_keys(std::size_t b, std::size_t t, const Sizes& s, const AttentionOptions& options) {
+  const std::size_t length = options.key_lengths.empty() ? s.keys : options.key_lengths[b];
+  return options.causal ? std::min(length, t + s.keys - s.queries + 1) : length;
+}
+
+/// Scores [B, H, Tq, Tk] to weights, in place; keys that are not visible get weight 0.
+void softmax_over_visible(Tensor& scores, const Sizes& s, const AttentionOptions& options) {
+  Real* row = scores.data();
+  for (std::size_t i = 0; i < s.batch * s.heads * s.queries; ++i, row += s.keys) {
+    const std::size_t visible = visible_keys(i / (s.heads * s.queries), i % s.queries, s, options);
+    kernels::softmax_row(row, row, visible, options.subtract_max == SubtractMax::yes);
+    std::fill(row + visible, row + s.keys, Real(0));
   }
+}
+
+/// Shows the scores to an observer, with NaN for keys that are not visible.
+void observe_scores(const Tape& tape, Tensor scores, const Sizes& s, const AttentionOptions& options) {
+  Real* row = scores.data();
+  for (std::size_t i = 0; i < s.batch * s.heads * s.queries; ++i, row += s.keys) {
+    const std::size_t visible = visible_keys(i / (s.heads * s.queries), i % s.queries, s, options);
+    std::fill(row + visible, row + s.keys, std::numeric_limits<Real>::quiet_NaN());
+  }
+  tape.observe("scores", scores);
 }
 
 }  // namespace
@@ -65,11 +83,8 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
     for (std::size_t h = 0; h < s.heads; ++h)
       blas::gemm(no, yes, s.queries, s.keys, s.key_width, factor, q.value().data() + q_at(b, h), q_row,
                  k.value().data() + k_at(b, h), q_row, 0, weights.data() + head(b, h), s.keys);
-  tape.observe("scores", weights);
-  for (std::size_t b = 0; b < s.batch; ++b)
-    for (std::size_t h = 0; h < s.heads; ++h)
-      softmax_over_visible(weights.data() + head(b, h), s,
-                           options.key_lengths.empty() ? s.keys : options.key_lengths[b], options);
+  if (tape.options().observer != nullptr) observe_scores(tape, weights, s, options);
+  softmax_over_visible(weights, s, options);
   tape.observe("weights", weights);
 
   const bool drop = tape.options().training && options.dropout > 0;

@@ -1,4 +1,4 @@
-#include "experiments/utf8.hpp"
+#include "autograd/utf8.hpp"
 
 namespace surd {
 

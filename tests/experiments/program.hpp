@@ -1,0 +1,32 @@
+#pragma once
+
+#include <sys/wait.h>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+/// Runs the program as a user would, through a shell.
+namespace surd::test {
+
+struct Outcome {
+  int exit_code;
+  std::string output;  ///< standard output, and standard error with it unless it was redirected
+};
+
+inline Outcome shell(const std::string& command) {
+  std::FILE* pipe = popen(("( " + command + " ) 2>&1").c_str(), "r");
+  std::string output;
+  std::array<char, 4096> buffer;
+  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    output.append(buffer.data(), count);
+  const int status = pclose(pipe);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), output};
+}
+
+/// `surd ARGUMENTS`
+inline Outcome program(const std::string& arguments) { return shell(std::string(SURD_EXECUTABLE) + " " + arguments); }
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace surd::test

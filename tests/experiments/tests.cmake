@@ -1,0 +1,9 @@
+surd_tests(experiments
+  FLOAT
+    command_line_test.cpp
+    configs_test.cpp
+    describe_options_test.cpp
+    house_test.cpp
+    read_options_test.cpp
+    write_options_test.cpp
+    yaml_document_test.cpp)
