@@ -22,9 +22,9 @@ BlockOptions block_options(const TransformerOptions& options) {
 Transformer::Transformer(const Scope& scope, const TransformerOptions& options, std::size_t source_vocabulary,
                          std::size_t target_vocabulary)
     : Module(checked(scope, options, source_vocabulary, target_vocabulary)),
-      target_embedding_(std::make_unique<TokenEmbedding>(
-          scope / (options.embedding.tie == Tie::all ? "embedding" : "target_embedding"), target_vocabulary,
-          options.d_model, options.embedding)),
+      // Its name does not depend on what is tied to it, so that models that differ in tying draw the same values.
+      target_embedding_(std::make_unique<TokenEmbedding>(scope / "target_embedding", target_vocabulary, options.d_model,
+                                                         options.embedding)),
       source_embedding_(options.embedding.tie == Tie::all
                             ? nullptr
                             : std::make_unique<TokenEmbedding>(scope / "source_embedding", source_vocabulary,

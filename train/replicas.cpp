@@ -58,8 +58,8 @@ void Replicas::run(std::size_t index) {
         model_.encode(replica.tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths);
     const Variable hidden =
         model_.decode({batch.target_input, batch.size, batch.target_length}, encoded, batch.source_lengths);
-    const Variable loss = model_.loss(hidden, batch.target_output,
-                                      {options_.label_smoothing, Vocabulary::pad, options_.divisor});
+    const Variable loss =
+        model_.loss(hidden, batch.target_output, {options_.label_smoothing, Vocabulary::pad, options_.divisor});
     replica.loss = static_cast<double>(loss.value().data()[0]);
     if (std::isfinite(replica.loss))
       replica.tape.backward(loss);

@@ -2,8 +2,8 @@
 
 #include "train/files.hpp"
 
-#include <nlohmann/json.hpp>
 #include <xxhash.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t length_bytes = 8;
-constexpr std::size_t largest_header = 100'000'000;  // as in the reference implementation
+constexpr std::size_t largest_header = 100'000'000;           // as in the reference implementation
 constexpr std::size_t largest_extent = std::size_t{1} << 60;  // product of the axes that are not 0
-constexpr int deepest_nesting = 4;  // a header needs 2: tensors and the lists in them
+constexpr int deepest_nesting = 4;                            // a header needs 2: tensors and the lists in them
 constexpr const char* checksum_prefix = "\"checksum\":\"xxh3-";
 constexpr const char* checksum_kind = "xxh3-";
 constexpr std::size_t checksum_digits = 16;
@@ -102,8 +102,8 @@ struct Reader {
     require(offsets[0].is_number_unsigned() && offsets[1].is_number_unsigned(), "tensor '{}' has bad offsets", key);
     const std::size_t begin = offsets[0], end = offsets[1];
     require(begin <= end && end <= available && end - begin == count * width,
-            "tensor '{}' of {} bytes does not fit its offsets [{}, {}) in {} bytes of data", key, count * width, begin, end,
-            available);
+            "tensor '{}' of {} bytes does not fit its offsets [{}, {}) in {} bytes of data", key, count * width, begin,
+            end, available);
     ranges.emplace_back(begin, end);
     Tensor result(shape);
     const char* from = bytes.data() + data_begin + begin;

@@ -1,0 +1,80 @@
+#include "layers/decoder.hpp"
+
+#include "tests/layers/models.hpp"
+
+#include <doctest/doctest.h>
+
+// Decoding step by step against decoding at once.
+
+namespace surd {
+namespace {
+
+using test::Example;
+using test::message_of;
+using test::Model;
+using test::relative_difference;
+using test::rounding;
+using test::small_options;
+using test::state;
+using test::varied_options;
+
+std::vector<std::int32_t> column(const Example& example, std::size_t t) {
+  std::vector<std::int32_t> tokens;
+  for (std::size_t b = 0; b < example.size; ++b) tokens.push_back(example.target_input[b * example.target_length + t]);
+  return tokens;
+}
+
+TEST_CASE("decoding step by step gives the hidden states of decode()") {
+  for (const TransformerOptions& options : varied_options()) {
+    Model model(options);
+    test::perturb(model.parameters);
+    const Example example;
+    Tape tape;
+    const Tensor whole = example.hidden(model.transformer, tape).value();
+    for (const bool record : {false, true}) {
+      TapeOptions tape_options;
+      tape_options.record = record;
+      Tape stepping(tape_options);
+      DecoderCache cache =
+          model.transformer.start(example.encoded(model.transformer, stepping), example.source_lengths);
+      for (std::size_t t = 0; t < example.target_length; ++t) {
+        stepping.reset(tape_options);
+        const Tensor step = model.transformer.step(stepping, column(example, t), cache).value();
+        CHECK(step.shape() == Shape{3, 1, 16});
+        CHECK(cache.length == t + 1);
+        for (std::size_t b = 0; b < example.size; ++b)
+          CHECK(relative_difference(state(step, b, 0), state(whole, b, t)) < rounding);
+      }
+    }
+  }
+}
+
+TEST_CASE("a cache's rows can be selected, repeated and reordered between steps") {
+  const Example example;
+  Model model(varied_options()[1]);
+  Tape tape;
+  const Tensor whole = example.hidden(model.transformer, tape).value();
+  DecoderCache cache = model.transformer.start(example.encoded(model.transformer, tape), example.source_lengths);
+  model.transformer.step(tape, column(example, 0), cache);
+  const std::vector<std::size_t> rows = {1, 0, 1, 1};
+  cache.select(rows);
+  CHECK(cache.source_lengths == std::vector<std::size_t>{3, 5, 3, 3});
+  std::vector<std::int32_t> tokens;
+  for (const std::size_t row : rows) tokens.push_back(column(example, 1)[row]);
+  const Tensor step = model.transformer.step(tape, tokens, cache).value();
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    CHECK(relative_difference(state(step, i, 0), state(whole, rows[i], 1)) < rounding);
+  CHECK(message_of([&] { cache.select({4}); }) == "DecoderCache: cannot select row 4 of 4");
+}
+
+TEST_CASE("a cache without source lengths can be selected from as well") {
+  const Example example;
+  Model model(small_options());
+  Tape tape;
+  DecoderCache cache = model.transformer.start(example.encoded(model.transformer, tape), {});
+  cache.select({2, 2});
+  CHECK(model.transformer.step(tape, {1, 1}, cache).shape() == Shape{2, 1, 16});
+}
+
+}  // namespace
+}  // namespace surd

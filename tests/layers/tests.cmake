@@ -1,0 +1,14 @@
+surd_tests(layers
+  DOUBLE
+    attention_gradient_test.cpp
+    layer_gradient_test.cpp
+    model_gradient_test.cpp
+  BOTH
+    attention_test.cpp
+    decoder_test.cpp
+    factor_test.cpp
+    init_test.cpp
+    norm_placement_test.cpp
+    positions_test.cpp
+    scale_test.cpp
+    transformer_test.cpp)

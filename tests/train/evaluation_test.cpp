@@ -1,0 +1,147 @@
+#include "train/evaluation.hpp"
+
+#include "tests/train/toy.hpp"
+#include "train/decoding.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+namespace surd {
+namespace {
+
+using test::copy_pairs;
+using test::rounding;
+using test::Toy;
+
+constexpr std::size_t vocabulary = 8;
+
+std::vector<SentencePair> pairs() {
+  auto all = copy_pairs(23, 0, 5, vocabulary - Vocabulary::specials);
+  all[3].target.clear();  // nothing but eos
+  all[5].target = {4, 5, 6, 7, 4, 5, 6, 7};
+  return all;
+}
+
+/// Dropout, which must not act, and weights that are not those of an initial model.
+struct Model : Toy {
+  Model() : Toy(vocabulary, test::toy_options(0.5)) { test::perturb(parameters, 0.3); }
+};
+
+/// Everything by hand, one pair at a time, in double.
+struct Naive {
+  Naive(const Transformer& model, const std::vector<SentencePair>& pairs) {
+    for (const SentencePair& pair : pairs) {
+      TapeOptions inference;
+      inference.record = inference.training = false;
+      Tape tape(inference);
+      std::vector<TokenId> input = {Vocabulary::bos}, output = pair.target;
+      input.insert(input.end(), pair.target.begin(), pair.target.end());
+      output.push_back(Vocabulary::eos);
+      const std::vector<std::size_t> lengths = {pair.source.size()};
+      const Variable encoded = model.encode(tape, {pair.source, 1, pair.source.size()}, lengths);
+      const Tensor logits = model.logits(model.decode({input, 1, input.size()}, encoded, lengths)).value();
+      scores.emplace_back();
+      for (std::size_t t = 0; t < output.size(); ++t) {
+        const Real* row = logits.data() + t * vocabulary;
+        double sum = 0;
+        for (std::size_t v = 0; v < vocabulary; ++v) sum += std::exp(static_cast<double>(row[v]));
+        scores.back().push_back(static_cast<double>(row[output[t]]) - std::log(sum));
+        loss -= scores.back().back();
+        right += std::max_element(row, row + vocabulary) - row == output[t] ? 1 : 0;
+        ++tokens;
+      }
+    }
+    loss /= static_cast<double>(tokens);
+  }
+  std::vector<std::vector<double>> scores;
+  double loss = 0;
+  std::size_t right = 0, tokens = 0;
+};
+
+TEST_CASE("loss, perplexity and token accuracy are those of a computation by hand, whatever the batch size") {
+  const Model model;
+  const auto all = pairs();
+  const Naive naive(model.transformer, all);
+  CHECK(naive.right > 0);
+  CHECK(naive.right < naive.tokens);
+  for (const std::size_t batch_size : {1, 2, 7, 23, 64}) {
+    CAPTURE(batch_size);
+    const Evaluation evaluation = evaluate(model.transformer, all, {batch_size, 0});
+    CHECK(evaluation.loss == doctest::Approx(naive.loss).epsilon(rounding));
+    CHECK(evaluation.perplexity == doctest::Approx(std::exp(naive.loss)).epsilon(10 * rounding));
+    CHECK(evaluation.token_accuracy == static_cast<double>(naive.right) / static_cast<double>(naive.tokens));
+    CHECK(evaluation.pairs == all.size());
+    CHECK(evaluation.target_tokens == naive.tokens);
+    CHECK(evaluation.decoded == 0);
+    CHECK(evaluation.sequence_accuracy == 0);
+  }
+}
+
+TEST_CASE("score() gives each token's log-probability in the order of the pairs, whatever the batch size") {
+  const Model model;
+  const auto all = pairs();
+  const Naive naive(model.transformer, all);
+  for (const std::size_t batch_size : {1, 7, 64}) {
+    const auto scores = score(model.transformer, all, batch_size);
+    REQUIRE(scores.size() == all.size());
+    double worst = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      REQUIRE(scores[i].size() == all[i].target.size() + 1);
+      for (std::size_t t = 0; t < scores[i].size(); ++t)
+        worst = std::max(worst, std::fabs(scores[i][t] / naive.scores[i][t] - 1));
+    }
+    CHECK(worst <= rounding);
+  }
+  CHECK(score(model.transformer, {}, 4).empty());
+}
+
+TEST_CASE("sequence accuracy counts the pairs whose greedy translation is the reference") {
+  TransformerOptions options = test::toy_options(0.5);
+  options.embedding.tie = Tie::none;
+  Toy model(vocabulary, options);
+  for (Real& weight : model.parameters.find("output.weight").value) weight *= Real(3);
+  test::set_eos_logit(model.parameters, 4);
+  // References the model itself wrote, and others with one token more, less or another.
+  std::vector<SentencePair> all;
+  std::size_t right_of_first[21] = {};
+  for (const SentencePair& pair : copy_pairs(20, 1, 5, 4, 9)) {
+    const Hypothesis own = decode(model.transformer, {pair.source}, {1, 12, 1})[0];
+    SentencePair reference{pair.source, own.tokens};
+    bool right = own.finished;
+    const std::size_t i = all.size();
+    if (i % 4 == 1 && !own.tokens.empty()) reference.target.pop_back(), right = false;
+    if (i % 4 == 2) reference.target.push_back(5), right = false;
+    if (i % 4 == 3 && !own.tokens.empty()) reference.target[0] = reference.target[0] == 4 ? 5 : 4, right = false;
+    all.push_back(reference);
+    right_of_first[i + 1] = right_of_first[i] + (right ? 1 : 0);
+  }
+  CHECK(right_of_first[20] >= 3);
+  for (const std::size_t batch_size : {1, 3, 64})
+    for (const std::size_t count : {1, 5, 20, 99}) {
+      const Evaluation evaluation = evaluate(model.transformer, all, {batch_size, count});
+      const std::size_t decoded = std::min<std::size_t>(count, 20);
+      CHECK(evaluation.decoded == decoded);
+      CHECK(evaluation.sequence_accuracy ==
+            static_cast<double>(right_of_first[decoded]) / static_cast<double>(decoded));
+    }
+}
+
+TEST_CASE("evaluation needs no more positions than the references have") {
+  TransformerOptions options = test::toy_options();
+  LearnedPositionsOptions positions;
+  positions.max_length = 6;  // the longest target and its eos
+  options.positions = test::learned_positions(positions);
+  const Toy model(vocabulary, options);
+  const auto all = copy_pairs(8, 5, 5, 4);
+  CHECK(evaluate(model.transformer, all, {}).decoded == 8);
+}
+
+TEST_CASE("evaluation needs pairs") {
+  const Model model;
+  CHECK_THROWS_AS(evaluate(model.transformer, {}, {}), Error);
+  CHECK_THROWS_AS(evaluate(model.transformer, pairs(), {0, 0}), Error);
+}
+
+}  // namespace
+}  // namespace surd

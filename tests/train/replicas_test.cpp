@@ -1,0 +1,194 @@
+#include "train/replicas.hpp"
+
+#include "tests/train/toy.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+namespace surd {
+namespace {
+
+using test::copy_pairs;
+using test::gradients_of;
+using test::message_of;
+using test::rounding;
+using test::same_bits;
+using test::Toy;
+
+constexpr std::size_t vocabulary = 9;
+
+std::vector<SentencePair> pairs() { return copy_pairs(7, 1, 6, vocabulary - Vocabulary::specials); }
+
+Batch batch_of(std::size_t rows) {
+  std::vector<std::size_t> indices(rows);
+  for (std::size_t i = 0; i < rows; ++i) indices[i] = i;
+  return make_batch(pairs(), indices);
+}
+
+PassOptions pass(const Batch& whole, std::uint64_t step = 3) {
+  return {Real(0.1), static_cast<Real>(whole.target_tokens()), 7, step, nullptr};
+}
+
+/// Loss and gradients of one pass over a model with dropout.
+struct Result {
+  explicit Result(std::size_t replicas, const Batch& batch, std::uint64_t step = 3) {
+    Toy toy(vocabulary, test::toy_options(0.3));
+    test::perturb(toy.parameters);
+    Replicas threads(toy.transformer, toy.parameters, replicas);
+    loss = threads.accumulate(batch, pass(batch, step));
+    for (const Parameter& parameter : toy.parameters) {
+      CHECK_FALSE(parameter.gradient.empty);
+      names.push_back(parameter.name);
+    }
+    gradients = gradients_of(toy.parameters);
+    non_finite = threads.non_finite();
+  }
+  double loss = 0;
+  std::vector<std::string> names;
+  std::vector<Tensor> gradients;
+  std::string non_finite;
+};
+
+double norm(const Tensor& tensor) {
+  double squares = 0;
+  for (const Real value : tensor) squares += static_cast<double>(value) * static_cast<double>(value);
+  return std::sqrt(squares);
+}
+
+/// Largest distance of two gradients of one parameter, relative to its norm. Those of key biases are zero but for
+/// rounding (softmax does not see them), so they are judged by the keys' weight.
+double distance(const std::vector<std::string>& names, const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const bool key_bias = names[i].find(".key.bias") != std::string::npos;
+    if (key_bias) REQUIRE(names[i - 1].find(".key.weight") != std::string::npos);
+    worst = std::max(worst, norm(a[i] - b[i]) / norm(a[key_bias ? i - 1 : i]));
+  }
+  return worst;
+}
+
+TEST_CASE("any number of replicas gives the loss and gradients of one, dropout included") {
+  const Batch batch = batch_of(7);
+  const Result one(1, batch);
+  CHECK(one.non_finite.empty());
+  for (const std::size_t count : {2, 3, 7, 10}) {
+    CAPTURE(count);
+    const Result several(count, batch);
+    CHECK(several.loss == doctest::Approx(one.loss).epsilon(rounding));
+    CHECK(distance(one.names, one.gradients, several.gradients) <= rounding);
+  }
+  // The masks matter: those of another step give another loss.
+  CHECK(std::fabs(Result(1, batch, 4).loss / one.loss - 1) > 1e-3);
+}
+
+TEST_CASE("the same number of replicas always gives the same bits") {
+  const Batch batch = batch_of(7);
+  for (const std::size_t count : {1, 2, 3}) {
+    const Result first(count, batch);
+    for (int i = 0; i < 5; ++i) {
+      const Result again(count, batch);
+      CHECK(again.loss == first.loss);
+      CHECK(same_bits(again.gradients, first.gradients));
+    }
+  }
+}
+
+TEST_CASE("a batch may have fewer rows than there are replicas") {
+  for (const std::size_t rows : {1, 2}) {
+    const Batch batch = batch_of(rows);
+    const Result one(1, batch), four(4, batch);
+    CHECK(four.loss == doctest::Approx(one.loss).epsilon(rounding));
+    CHECK(distance(one.names, one.gradients, four.gradients) <= rounding);
+  }
+}
+
+TEST_CASE("batches of different size follow each other") {
+  Toy toy(vocabulary, test::toy_options(0.3));
+  test::perturb(toy.parameters);
+  Replicas replicas(toy.transformer, toy.parameters, 3);
+  for (const std::size_t rows : {7, 1, 5, 2, 7}) {
+    CAPTURE(rows);
+    const Batch batch = batch_of(rows);
+    toy.parameters.clear_gradients();
+    const double loss = replicas.accumulate(batch, pass(batch));
+    const Result fresh(3, batch);
+    CHECK(loss == fresh.loss);
+    CHECK(same_bits(gradients_of(toy.parameters), fresh.gradients));
+  }
+}
+
+TEST_CASE("two half batches accumulate to the whole") {
+  const Batch batch = batch_of(7);
+  const Result whole(1, batch);
+  for (const std::size_t count : {1, 2}) {
+    Toy toy(vocabulary, test::toy_options(0.3));
+    test::perturb(toy.parameters);
+    Replicas replicas(toy.transformer, toy.parameters, count);
+    double loss = replicas.accumulate(batch.slice(0, 3), pass(batch));
+    loss += replicas.accumulate(batch.slice(3, 7), pass(batch));
+    CHECK(loss == doctest::Approx(whole.loss).epsilon(rounding));
+    CHECK(distance(whole.names, whole.gradients, gradients_of(toy.parameters)) <= rounding);
+  }
+}
+
+TEST_CASE("an error in any thread reaches the caller, and the next batch is as if it had not been") {
+  const Batch good = batch_of(7);
+  for (std::size_t row = 0; row < good.size; ++row) {
+    CAPTURE(row);
+    Toy toy(vocabulary, test::toy_options(0.3));
+    test::perturb(toy.parameters);
+    Replicas replicas(toy.transformer, toy.parameters, 3);
+    Batch bad = good;
+    bad.source[row * bad.source_length] = vocabulary;                           // no such token
+    if (row == 0) bad.source[(bad.size - 1) * bad.source_length] = vocabulary;  // errors in two threads
+    const std::string error = message_of([&] { replicas.accumulate(bad, pass(bad)); });
+    CHECK(error.find("embedding") != std::string::npos);
+
+    toy.parameters.clear_gradients();
+    const double loss = replicas.accumulate(good, pass(good));
+    const Result fresh(3, good);
+    CHECK(loss == fresh.loss);
+    CHECK(same_bits(gradients_of(toy.parameters), fresh.gradients));
+  }
+}
+
+TEST_CASE("a loss that is not finite comes with the first value that is not") {
+  const Batch batch = batch_of(7);
+  for (const std::size_t count : {1, 3}) {
+    Toy toy(vocabulary);
+    Replicas replicas(toy.transformer, toy.parameters, count);
+    Parameter& gain = toy.parameters.find("encoder.0.feed_forward.outer.bias");
+    const Real before = gain.value[1];
+    gain.value[1] = std::numeric_limits<Real>::quiet_NaN();
+    CHECK_FALSE(std::isfinite(replicas.accumulate(batch, pass(batch))));
+    CHECK(replicas.non_finite() == "encoder.0.feed_forward.outer.bias: parameter");
+    gain.value[1] = before;
+    toy.parameters.clear_gradients();
+    CHECK(std::isfinite(replicas.accumulate(batch, pass(batch))));
+    CHECK(replicas.non_finite().empty());
+  }
+}
+
+TEST_CASE("only the first replica is watched") {
+  const Batch batch = batch_of(6);
+  Toy toy(vocabulary);
+  Replicas replicas(toy.transformer, toy.parameters, 2);
+  test::Recorder recorder;
+  PassOptions watched = pass(batch);
+  watched.observer = &recorder;
+  replicas.accumulate(batch, watched);
+  const Shape& scores = recorder.only("encoder.0.self_attention: scores").shape();
+  CHECK(scores[0] == 3);
+  recorder.values.clear();
+  replicas.accumulate(batch, pass(batch));
+  CHECK(recorder.values.empty());
+}
+
+TEST_CASE("there must be a replica") {
+  Toy toy(vocabulary);
+  CHECK_THROWS_AS(Replicas(toy.transformer, toy.parameters, 0), Error);
+}
+
+}  // namespace
+}  // namespace surd
