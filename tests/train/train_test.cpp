@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ struct Run : TrainListener {
   void evaluated(std::uint64_t update, const Evaluation& e, bool best) override {
     log.push_back(fmt::format("{} {} {} {} {} {} {}", update, e.loss, e.token_accuracy, e.sequence_accuracy,
                               e.target_tokens, e.decoded, best));
+    bests.push_back(best);
   }
   void checkpoint(const TrainState& at, bool best) override {
     saved_at.push_back(at.update);
@@ -84,6 +86,7 @@ struct Run : TrainListener {
   TrainState state;
   std::vector<std::string> log;
   std::vector<std::uint64_t> saved_at;
+  std::vector<bool> bests;
 };
 
 void check_same(const Run& a, const Run& b) {
@@ -227,6 +230,39 @@ TEST_CASE("a run stops when it is out of patience") {
   CHECK(run.state.update == 12);
   CHECK(run.state.evaluations_without_improvement == 3);
   CHECK(run.saved_at == std::vector<std::uint64_t>{3, 4, 8, 12});
+}
+
+TEST_CASE("a new best gives patience back") {
+  TrainOptions options = tiny();
+  options.updates = 60;
+  options.evaluate_every = 1;
+  options.metric = Metric::token_accuracy;
+  Run run(options);
+  run.go();
+  std::uint64_t without = 0, best_update = 0;
+  bool recovered = false;
+  for (std::size_t i = 0; i < run.bests.size(); ++i) {
+    recovered = recovered || (run.bests[i] && without > 0);
+    without = run.bests[i] ? 0 : without + 1;
+    if (run.bests[i]) best_update = i + 1;
+  }
+  CHECK(recovered);
+  CHECK(run.state.evaluations_without_improvement == without);
+  CHECK(run.state.best_update == best_update);
+}
+
+TEST_CASE("every batch of every update draws dropout masks of its own") {
+  TrainOptions options = tiny();
+  options.updates = 4;
+  options.accumulate = 3;
+  Run run(options, "", 1e-30, test::toy_options(0.5));  // the parameters as good as stay
+  run.train_pairs.resize(1);
+  run.watch_every = 1;
+  run.go();
+  std::set<double> seen;
+  for (const Probe::Record& record : run.probe.records())
+    if (record.path.empty() && record.what == "dropout" && record.statistic == "rms") seen.insert(record.number);
+  CHECK(seen.size() == 4 * 3 * 2);  // on the source's and the target's embeddings
 }
 
 TEST_CASE("a run stops when the metric is good enough") {
