@@ -14,12 +14,12 @@ void sgd(const Real* g, Real scale, Real rate, Real momentum, bool nesterov, Rea
          std::size_t n);
 
 struct AdamStep {
-  Real rate;                 ///< learning rate / (1 - beta1^t)
+  Real rate;  ///< learning rate / (1 - beta1^t)
   Real beta1, beta2;
   Real inv_sqrt_correction;  ///< 1 / sqrt(1 - beta2^t)
   Real epsilon;
-  Real decay;                ///< L2, added to the gradient
-  Real shrink;               ///< x is multiplied by this first (decoupled weight decay); 1 for none
+  Real decay;   ///< L2, added to the gradient
+  Real shrink;  ///< x is multiplied by this first (decoupled weight decay); 1 for none
 };
 
 /// first = beta1 first + (1 - beta1) g; second = beta2 second + (1 - beta2) g^2;

@@ -2,12 +2,14 @@ surd_tests(train
   BOTH
     checkpoint_test.cpp
     decoding_test.cpp
+    divergence_test.cpp
     evaluation_test.cpp
     golden_test.cpp
     golden_trace_test.cpp
     optimizer_test.cpp
     probe_test.cpp
     replicas_test.cpp
+    resume_test.cpp
     safetensors_test.cpp
     schedule_test.cpp
     train_test.cpp)
