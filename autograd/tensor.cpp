@@ -1,7 +1,8 @@
 #include "autograd/tensor.hpp"
 
+#include "autograd/kernels/simd.hpp"
+
 #include <algorithm>
-#include <cmath>
 
 namespace surd {
 
@@ -26,10 +27,7 @@ Shape with_last_axis(Shape shape, std::size_t length) {
 
 bool all_finite(const Tensor& tensor) {
   // x - x is zero for finite x and NaN otherwise: one pass without a branch.
-  Real sum = 0;
-  const Real* x = tensor.data();
-  for (std::size_t i = 0; i < tensor.size(); ++i) sum += x[i] - x[i];
-  return sum == 0;
+  return kernels::sum([](kernels::Batch u) { return u - u; }, tensor.size(), tensor.data()) == 0;
 }
 
 }  // namespace surd

@@ -101,7 +101,7 @@ Complaint read_scalar(const YamlNode& node, const Range& range, std::string& val
 Complaint read_scalar(const YamlNode& node, const Range& range, std::optional<std::size_t>& value) {
   std::size_t parsed = 0;
   const bool null = node.kind == YamlNode::Kind::null;
-  const Complaint complaint = null ? std::nullopt : read_whole("a whole number or null", node, range, parsed);
+  Complaint complaint = null ? std::nullopt : read_whole("a whole number or null", node, range, parsed);
   if (!complaint) value = null ? std::nullopt : std::optional<std::size_t>(parsed);
   return complaint;
 }
@@ -109,7 +109,7 @@ Complaint read_scalar(const YamlNode& node, const Range& range, std::optional<st
 Complaint read_scalar(const YamlNode& node, const Range& range, std::optional<double>& value) {
   double parsed = 0;
   const bool null = node.kind == YamlNode::Kind::null;
-  const Complaint complaint = null ? std::nullopt : read_number("a number or null", node, range, parsed);
+  Complaint complaint = null ? std::nullopt : read_number("a number or null", node, range, parsed);
   if (!complaint) value = null ? std::nullopt : std::optional<double>(parsed);
   return complaint;
 }

@@ -24,7 +24,7 @@ YamlNode parse_value(std::string_view text, const Origin& origin, std::vector<Pr
   YamlNode node;
   if (!text.empty() && std::string_view("[{\"'").find(text[0]) != std::string_view::npos) {
     node = parse_yaml(text, origin, problems, false);
-  } else if (text != "" && text != "null" && text != "~") {
+  } else if (!text.empty() && text != "null" && text != "~") {
     check_text(text, origin, problems, false);
     node.kind = YamlNode::Kind::scalar;
     node.text = text;

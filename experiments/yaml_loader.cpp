@@ -84,7 +84,7 @@ fs::path YamlLoader::base_of(const YamlNode& extends, const fs::path& file) {
   if (extends.kind != YamlNode::Kind::scalar || extends.text.empty())
     return refused(extends, fmt::format("must be the name of a preset or a file; got {}", extends.described()));
   const fs::path name = extends.text;
-  const fs::path base =
+  fs::path base =
       is_yaml(name) || name.has_parent_path() ? (file.parent_path() / name).lexically_normal() : preset(extends);
   std::error_code error;
   if (base.empty()) return base;

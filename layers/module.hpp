@@ -65,9 +65,10 @@ class Module {
 class Dropout : public Module {
  public:
   Dropout(const Scope& scope, double rate) : Module(scope), rate_(rate) {}
-  Variable operator()(Variable x) const {
+  Variable operator()(Variable x) const {  ///< [...] -> [...]
+    const auto region = enter(x.tape());
     return dropout(x, rate_, x.tape().stream("dropout", path()));
-  }  ///< [...] -> [...]
+  }
 
  private:
   double rate_;

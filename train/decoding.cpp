@@ -42,6 +42,13 @@ std::vector<Extension> best_extensions(const std::vector<Row>& rows, std::size_t
   return best;
 }
 
+/// Whether `rows` keeps all of `count` rows in their order.
+bool is_identity(const std::vector<std::size_t>& rows, std::size_t count) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i] != i) return false;
+  return rows.size() == count;
+}
+
 double score(double log_probability, std::size_t length, double alpha) {
   return log_probability / std::pow((5 + static_cast<double>(length)) / 6, alpha);
 }
@@ -82,7 +89,8 @@ std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::
     best[source] = std::move(hypothesis);
   };
 
-  for (std::size_t length = 1; length <= options.max_length && !rows.empty(); ++length) {
+  const std::size_t max_length = std::min(options.max_length, model.max_length());
+  for (std::size_t length = 1; length <= max_length && !rows.empty(); ++length) {
     std::vector<TokenId> last;
     for (const Row& row : rows) last.push_back(row.tokens.empty() ? Vocabulary::bos : row.tokens.back());
     tape.reset(inference);
@@ -107,10 +115,10 @@ std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::
           continue;
         }
         // No extension can beat a finished hypothesis once even a certain continuation would score lower.
-        const double bound = score(extension.log_probability, options.max_length, options.length_penalty);
+        const double bound = score(extension.log_probability, max_length, options.length_penalty);
         if (bound <= best_score[source]) continue;
         tokens.push_back(extension.token);
-        if (length == options.max_length) {
+        if (length == max_length) {
           offer(source, {std::move(tokens), extension.log_probability, false});
           continue;
         }
@@ -120,7 +128,7 @@ std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::
       }
     }
     rows = std::move(next);
-    if (!rows.empty()) cache.select(kept);
+    if (!rows.empty() && !is_identity(kept, last.size())) cache.select(kept);
   }
   return best;
 }

@@ -9,9 +9,10 @@
 namespace surd {
 
 struct DecodingOptions {
-  std::size_t beam = 1;          ///< 1: greedy
-  std::size_t max_length = 100;  ///< target tokens, eos included; what is not finished by then is cut
-  double length_penalty = 1;     ///< alpha of ((5 + length) / 6)^alpha; Wu et al., arXiv 1609.08144, section 7
+  std::size_t beam = 1;  ///< 1: greedy
+  std::size_t max_length =
+      100;  ///< target tokens, eos included; what is not finished by then, or by the model's max_length(), is cut
+  double length_penalty = 1;  ///< alpha of ((5 + length) / 6)^alpha; Wu et al., arXiv 1609.08144, section 7
 };
 
 struct Hypothesis {
