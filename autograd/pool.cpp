@@ -119,7 +119,7 @@ void* allocate(std::size_t bytes) {
   return allocate_from_system(size_class);
 }
 
-void release(void* block) noexcept {
+void release(void* block) noexcept try {
   if (block == nullptr) return;
   if (!caching) return give_to_system(block);
   const std::size_t size_class = header_of(block)->size_class;
@@ -130,6 +130,8 @@ void release(void* block) noexcept {
   }
   const std::lock_guard<std::mutex> lock(shared().mutex);
   shared().lists[size_class].push_back(block);
+} catch (const std::bad_alloc&) {  // no room to remember the block
+  give_to_system(block);
 }
 
 Statistics statistics() { return {system_requests.load(), bytes_held.load()}; }

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <new>
 
-/// Caching allocator behind every Tensor. A training step asks for the same sizes as the step before it, so blocks go
-/// back to free lists, never to the system: after the second step a run asks the system for nothing.
+/// Caching allocator behind every Tensor. A training step asks for the same sizes as the steps before it, so blocks go
+/// back to free lists, never to the system: once a run has seen its shapes, it asks the system for nothing.
 namespace surd::pool {
 
 /// At least `bytes` bytes, aligned to 64. Throws std::bad_alloc.

@@ -63,6 +63,7 @@ int run_command_line(int argc, const char* const* argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   sub->add_option("--length-penalty", translate.length_penalty, "alpha of ((5 + length) / 6)^alpha")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   sub->add_option("--max-length", translate.max_length, "most tokens of a translation [2 x source + 20]")
       ->check(CLI::Range(1, 1000000));

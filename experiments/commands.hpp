@@ -8,7 +8,7 @@
 /// The commands of the program, one function each; they know nothing of argument parsing. Each returns the exit code.
 namespace surd {
 
-/// Exit codes of the program.
+/// Exit codes of the program; a run that is interrupted ends with 128 and the number of the signal.
 enum ExitCode { exit_done = 0, exit_failed = 1, exit_usage = 2, exit_diverged = 3 };
 
 struct TrainArguments {

@@ -1,6 +1,7 @@
 #include "experiments/commands.hpp"
 #include "experiments/console.hpp"
 #include "experiments/run_folder.hpp"
+#include "experiments/settings.hpp"
 #include "experiments/yaml_document.hpp"
 #include "train/files.hpp"
 
@@ -17,25 +18,16 @@ namespace surd {
 namespace {
 
 using Json = nlohmann::json;
-using Settings = std::map<std::string, std::string>;  // path in the config -> value
 
 struct ComparedRun {
   Settings settings;
   Json summary;
 };
 
-void flatten(const YamlNode& node, const std::string& path, Settings& settings) {
-  if (node.kind == YamlNode::Kind::scalar || node.kind == YamlNode::Kind::null) settings[path] = node.text;
-  for (std::size_t i = 0; i < node.children.size(); ++i) {
-    const std::string name = node.kind == YamlNode::Kind::mapping ? node.children[i].key : std::to_string(i);
-    flatten(node.children[i], path.empty() ? name : path + "." + name, settings);
-  }
-}
-
 ComparedRun read_run(const std::string& path) {
   const RunFolder folder(path);
   ComparedRun run;
-  flatten(YamlDocument::load(folder.config()).root(), "", run.settings);
+  run.settings = settings_of(YamlDocument::load(folder.config()).root());
   run.settings.erase("seed");
   run.summary = Json::parse(read_file(folder.summary()), nullptr, false);
   expect(run.summary.is_object(), folder.summary(), "is not JSON; has the run ended?");
@@ -102,19 +94,22 @@ int compare_command(const std::vector<std::string>& folders) {
   }
 
   std::vector<std::vector<std::string>> rows{paths};
-  for (const char* column : {"runs", "diverged", "valid loss", "tokens %", "sequences %"}) rows[0].emplace_back(column);
+  for (const char* column : {"finished", "diverged", "valid loss", "tokens %", "sequences %"})
+    rows[0].emplace_back(column);
   for (const auto& [key, summaries] : groups) {
-    std::size_t diverged = 0;
+    std::size_t diverged = 0, finished = 0;
     std::map<std::string, std::vector<double>> values;
     for (const Json* summary : summaries) {
       if (!summary->value("diverged", Json()).is_null()) ++diverged;
+      if (!summary->value("finished", false)) continue;  // its last evaluation is not where it would have ended
+      ++finished;
       const Json last = summary->value("last", Json());
       if (last.is_object())
         for (const char* metric : {"loss", "token_accuracy", "sequence_accuracy"})
           if (last.contains(metric) && last[metric].is_number()) values[metric].push_back(last[metric]);
     }
     std::vector<std::string> row = key;
-    row.push_back(std::to_string(summaries.size()));
+    row.push_back(fmt::format("{}/{}", finished, summaries.size()));
     row.push_back(std::to_string(diverged));
     row.push_back(mean_and_deviation(values["loss"], 1, 4));
     row.push_back(mean_and_deviation(values["token_accuracy"], 100, 2));
@@ -122,7 +117,7 @@ int compare_command(const std::vector<std::string>& folders) {
     rows.push_back(row);
   }
   print_rows(rows);
-  fmt::print("\nmean ± standard deviation over the runs of a row, at their last evaluation\n");
+  fmt::print("\nmean ± standard deviation over the finished runs of a row, at their last evaluation\n");
   return exit_done;
 }
 

@@ -12,7 +12,7 @@ Model::Model(const RunConfig& config, const TextCodec& codec) : scope_(parameter
 }
 
 std::vector<std::string> describe(const RunConfig& config, const Corpus& corpus, const TextCodec& codec, Model& model,
-                                  double padding_share) {
+                                  double learning_rate, double padding_share) {
   std::vector<std::string> splits;
   for (const Split& split : corpus.splits)
     splits.push_back(fmt::format("{} {}", with_commas(split.pairs.size()), split.name));
@@ -29,8 +29,6 @@ std::vector<std::string> describe(const RunConfig& config, const Corpus& corpus,
   const TrainOptions& t = config.train;
   const std::string batch = t.batching.batch_size ? fmt::format("{} pairs", *t.batching.batch_size)
                                                   : fmt::format("{} tokens", t.batching.batch_tokens.value_or(0));
-  auto optimizer_parameters = ParameterSet();
-  const double learning_rate = config.optimizer.make(optimizer_parameters)->learning_rate();
   return {
       fmt::format("task        {}: {}", config.task.name(), fmt::join(splits, ", ")),
       fmt::format("vocabulary  source {}, target {}{}", codec.source_vocabulary().size(), rows,

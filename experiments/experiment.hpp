@@ -27,6 +27,6 @@ class Model {
 /// The lines a run begins with: task, model, parameters, every factor with its resolved value, tying, optimizer,
 /// schedule.
 std::vector<std::string> describe(const RunConfig& config, const Corpus& corpus, const TextCodec& codec, Model& model,
-                                  double padding_share);
+                                  double learning_rate, double padding_share);
 
 }  // namespace surd

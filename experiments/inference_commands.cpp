@@ -11,7 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
+#include <limits>
 
 namespace surd {
 namespace {
@@ -30,19 +33,19 @@ void expect_fits(const OpenRun& run, const std::string& where, std::size_t posit
          "{} tokens are more than the model's longest sequence of {}", positions, run.model.transformer().max_length());
 }
 
-/// Translations of the lines, in their order; `first_line` is the number of the first, for messages.
-std::vector<Hypothesis> translate(const OpenRun& run, const std::vector<std::string>& lines, std::size_t first_line,
-                                  DecodingOptions options, const std::optional<std::size_t>& max_length) {
-  std::vector<std::vector<TokenId>> sources;
-  std::size_t longest = 0;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    sources.push_back(run.codec.encode_source(lines[i]));
-    expect_fits(run, fmt::format("line {}", first_line + i), sources.back().size());
-    longest = std::max(longest, sources.back().size());
-  }
-  // Twice the source and some more is longer than any translation worth having.
-  options.max_length = std::min(max_length.value_or(2 * longest + 20), run.model.transformer().max_length());
-  return decode(run.model.transformer(), sources, options);
+/// Ids of a line, which stands at `where`.
+std::vector<TokenId> encode(const OpenRun& run, const std::string& line, const std::string& where) {
+  std::vector<TokenId> ids = run.codec.encode_source(line);
+  expect_fits(run, where, ids.size());
+  return ids;
+}
+
+/// Options of a translation whose length a person did not limit: twice the source and some more.
+DecodingOptions translation_options(const std::optional<std::size_t>& max_length) {
+  DecodingOptions options;
+  options.max_length = max_length.value_or(std::numeric_limits<std::size_t>::max());
+  if (!max_length) options.max_length_factor = 2;
+  return options;
 }
 
 }  // namespace
@@ -73,25 +76,28 @@ int eval_command(const EvalArguments& arguments) {
 int translate_command(const TranslateArguments& arguments) {
   blas::initialize();
   const OpenRun run(arguments.run, arguments.checkpoint);
-  DecodingOptions options;
+  DecodingOptions options = translation_options(arguments.max_length);
   options.beam = arguments.beam;
   options.length_penalty = arguments.length_penalty;
   // A person who types wants each answer at once.
   const std::size_t batch_size = isatty(STDIN_FILENO) == 1 ? 1 : arguments.batch_size;
-  std::size_t done = 0;
-  std::vector<std::string> lines;
+  std::vector<std::vector<TokenId>> sources;
   const auto flush = [&] {
-    if (lines.empty()) return;
-    for (const Hypothesis& hypothesis : translate(run, lines, done + 1, options, arguments.max_length))
+    for (const Hypothesis& hypothesis : decode(run.model.transformer(), sources, options))
       fmt::print("{}\n", run.codec.decode_target(hypothesis.tokens));
-    std::fflush(stdout);
-    done += lines.size();
-    lines.clear();
+    expect(std::fflush(stdout) == 0, "standard output", "cannot be written: {}", std::strerror(errno));
+    sources.clear();
   };
+  std::size_t number = 0;
   for (std::string line; std::getline(std::cin, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
-    lines.push_back(line);
-    if (lines.size() == batch_size) flush();
+    try {
+      sources.push_back(encode(run, line, fmt::format("line {}", ++number)));
+    } catch (const Error&) {
+      flush();  // the lines before it are fine
+      throw;
+    }
+    if (sources.size() == batch_size) flush();
   }
   flush();
   return exit_done;
@@ -126,18 +132,18 @@ int samples_command(const SamplesArguments& arguments) {
   const OpenRun run(arguments.run, arguments.checkpoint);
   const Corpus corpus = run.config.task.make()->load(run.config.seed);
   const auto& pairs = corpus.split(arguments.split).pairs;
-  std::vector<std::string> sources;
-  for (std::size_t i = 0; i < std::min(arguments.count, pairs.size()); ++i) sources.push_back(pairs[i].source);
-  const auto hypotheses = translate(run, sources, 1, {}, std::nullopt);
+  std::vector<std::vector<TokenId>> sources;
+  for (std::size_t i = 0; i < std::min(arguments.count, pairs.size()); ++i)
+    sources.push_back(encode(run, pairs[i].source, fmt::format("pair {}", i + 1)));
+  const auto hypotheses = decode(run.model.transformer(), sources, translation_options(std::nullopt));
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const std::string translation = run.codec.decode_target(hypotheses[i].tokens);
     // The reference as the codec writes it, so that word pieces are joined on both sides.
     const std::string reference = run.codec.decode_target(run.codec.encode_target(pairs[i].target));
     const bool right = translation == reference;
-    fmt::print("source       {}\ntranslation  {}  {}\nreference    {}\n\n",
-               run.codec.decode_source(run.codec.encode_source(sources[i])), translation,
-               styled(right ? "✓" : "✗", right ? Console::Style::green : Console::Style::red, STDOUT_FILENO),
-               reference);
+    fmt::print(
+        "source       {}\ntranslation  {}  {}\nreference    {}\n\n", run.codec.decode_source(sources[i]), translation,
+        styled(right ? "✓" : "✗", right ? Console::Style::green : Console::Style::red, STDOUT_FILENO), reference);
   }
   return exit_done;
 }

@@ -32,7 +32,9 @@ void JsonLines::write(const std::string& line) {
 }
 
 std::uint64_t JsonLines::position() {
-  expect(std::fflush(file_.get()) == 0, path_, "cannot be written: {}", std::strerror(errno));
+  // Synced, because a checkpoint that is on the disk relies on these bytes.
+  expect(std::fflush(file_.get()) == 0 && fsync(fileno(file_.get())) == 0, path_, "cannot be written: {}",
+         std::strerror(errno));
   return static_cast<std::uint64_t>(std::ftell(file_.get()));
 }
 

@@ -20,7 +20,7 @@ class JsonLines {
 
   /// Writes one line, without its newline. Throws Error when it cannot be written.
   void write(const std::string& line);
-  /// Bytes written so far, flushed to the system.
+  /// Bytes written so far, synced to the disk.
   std::uint64_t position();
 
  private:

@@ -3,8 +3,10 @@
 #include "experiments/console.hpp"
 #include "experiments/metrics_log.hpp"
 #include "experiments/run_folder.hpp"
+#include "experiments/settings.hpp"
 #include "experiments/system_info.hpp"
 #include "experiments/text_format.hpp"
+#include "experiments/yaml_document.hpp"
 #include "train/checkpoint.hpp"
 #include "train/files.hpp"
 
@@ -44,14 +46,16 @@ struct LogPosition {
 class RunListener : public TrainListener {
  public:
   RunListener(Console& console, const RunFolder& folder, const RunConfig& config, const ParameterSet& parameters,
-              const Optimizer& optimizer, const Schedule& schedule, const LogPosition& position)
+              const Optimizer& optimizer, const Schedule& schedule, const LogPosition& position,
+              const TrainState& state)
       : console_(console),
         config_(config),
         parameters_(parameters),
         optimizer_(optimizer),
         schedule_(schedule),
         checkpoints_(folder.checkpoints(), config.train.keep_checkpoints),
-        metrics_(folder.metrics(), position.metrics) {
+        metrics_(folder.metrics(), position.metrics),
+        seen_(state) {
     if (config.probe.every > 0) probe_log_.emplace(folder.probe(), position.probe);
   }
 
@@ -67,6 +71,7 @@ class RunListener : public TrainListener {
   }
 
   void updated(const UpdateRecord& record) override {
+    seen_.update = record.update;
     tokens_ += record.source_tokens + record.target_tokens;
     if (record.update % config_.train.log_every == 0 || record.update == config_.train.updates)
       metrics_.write(to_json_line(record));
@@ -75,8 +80,11 @@ class RunListener : public TrainListener {
 
   void evaluated(std::uint64_t update, const Evaluation& evaluation, bool best) override {
     metrics_.write(to_json_line(update, evaluation, best));
-    last_ = evaluation;
-    if (best) best_ = evaluation;
+    seen_.last_evaluation = evaluation;
+    if (best) {
+      seen_.best_evaluation = evaluation;
+      seen_.best_update = update;
+    }
     const std::string sequences =
         evaluation.decoded > 0 ? fmt::format("  sequences {:6.2f} %", 100 * evaluation.sequence_accuracy) : "";
     console_.line(fmt::format("update {:>6}  valid loss {:.4f}  perplexity {:8.3f}  tokens {:6.2f} %{}{}", update,
@@ -92,8 +100,12 @@ class RunListener : public TrainListener {
   bool interrupted() override { return stop_signal != 0; }
 
   std::uint64_t tokens() const { return tokens_; }
-  const std::optional<Evaluation>& last() const { return last_; }
-  const std::optional<Evaluation>& best() const { return best_; }
+  /// Updates and evaluations up to now, those before a resume included; also when train() ends by an exception.
+  const TrainState& seen() const { return seen_; }
+  void flush() {
+    metrics_.position();
+    if (probe_log_) probe_log_->position();
+  }
 
  private:
   Console& console_;
@@ -106,7 +118,7 @@ class RunListener : public TrainListener {
   std::optional<JsonLines> probe_log_;
   Probe probe_;
   std::uint64_t tokens_ = 0;
-  std::optional<Evaluation> last_, best_;
+  TrainState seen_;
 };
 
 Json to_json(const std::optional<Evaluation>& evaluation) {
@@ -118,14 +130,16 @@ Json to_json(const std::optional<Evaluation>& evaluation) {
   return json;
 }
 
-void write_summary(const RunFolder& folder, const Json& outcome, const TrainState& state,
-                   const ParameterSet& parameters, const RunListener& listener, double seconds) {
+void write_summary(const RunFolder& folder, const Json& outcome, const ParameterSet& parameters, RunListener& listener,
+                   double seconds) {
+  listener.flush();
+  const TrainState& seen = listener.seen();
   Json summary = outcome;
-  summary["updates"] = state.update;
+  summary["updates"] = seen.update;
   summary["parameters"] = parameters.element_count();
-  summary["best_update"] = state.best_update;
-  summary["best"] = to_json(listener.best());
-  summary["last"] = to_json(listener.last());
+  summary["best_update"] = seen.best_update;
+  summary["best"] = to_json(seen.best_evaluation);
+  summary["last"] = to_json(seen.last_evaluation);
   summary["wall_seconds"] = seconds;
   summary["tokens_per_second"] = seconds > 0 ? static_cast<double>(listener.tokens()) / seconds : 0;
   summary["peak_memory_bytes"] = peak_memory_bytes();
@@ -133,24 +147,13 @@ void write_summary(const RunFolder& folder, const Json& outcome, const TrainStat
   write_file_atomically(folder.summary(), summary.dump(2) + "\n");
 }
 
-/// The lines in which two texts of the same form differ.
-std::string difference(const std::string& before, const std::string& after) {
-  std::string lines;
-  const auto split = [](const std::string& text) {
-    std::vector<std::string> all;
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = std::min(text.find('\n', begin), text.size());
-      all.push_back(text.substr(begin, end - begin));
-      begin = end + 1;
-    }
-    return all;
-  };
-  const auto old_lines = split(before), new_lines = split(after);
-  for (const auto& line : old_lines)
-    if (std::find(new_lines.begin(), new_lines.end(), line) == new_lines.end()) lines += "\n  - " + line;
-  for (const auto& line : new_lines)
-    if (std::find(old_lines.begin(), old_lines.end(), line) == old_lines.end()) lines += "\n  + " + line;
-  return lines;
+/// Refuses a run that would stop in the middle at a sentence the model has no positions for.
+void expect_positions(const std::vector<SentencePair>& pairs, const char* split, const Transformer& model) {
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const std::size_t length = std::max(pairs[i].source.size(), pairs[i].target.size() + 1);
+    expect(length <= model.max_length(), "model.positions.max_length",
+           "must be at least {} for pair {} of {}; it is {}", length, i + 1, split, model.max_length());
+  }
 }
 
 bool is_finished(const RunFolder& folder) {
@@ -170,14 +173,15 @@ int train_command(const TrainArguments& arguments) {
   const std::string resolved = to_yaml(config);
   const RunFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.config).stem().string() : arguments.out);
 
-  const bool resuming = arguments.resume && folder.exists();
-  if (resuming) {
-    const std::string changes = difference(to_yaml(load_config(folder.config())), resolved);
-    expect(
-        changes.empty(), folder.path,
-        "the config differs from the run's, so the run cannot be resumed with it:{}\nuse the run's own config ({}), or "
-        "another --out",
-        changes, folder.config());
+  if (arguments.resume) {
+    expect(folder.exists(), folder.path, "holds no run to go on with; leave --resume out, or name its folder by --out");
+    // Read again from text, so that both sides have gone through the same writer.
+    const YamlDocument before = YamlDocument::load(folder.config()), after = YamlDocument::parse(resolved, "");
+    const std::string changes = difference(settings_of(before.root()), settings_of(after.root()));
+    expect(changes.empty(), folder.path,
+           "the config differs from the run's, so the run cannot go on with it:{}\ngo on with the run's own config "
+           "(surd train {} --out {} --resume), or name another folder by --out",
+           changes, folder.config(), folder.path);
     if (is_finished(folder)) {
       console.line(fmt::format("{} is already finished; nothing to do", folder.path));
       return exit_done;
@@ -187,23 +191,28 @@ int train_command(const TrainArguments& arguments) {
   }
 
   const Corpus corpus = config.task.make()->load(config.seed);
-  const Dataset dataset = resuming ? Dataset(corpus, TextCodec::load(folder.vocabulary(), corpus)) : Dataset(corpus);
+  const Dataset dataset =
+      arguments.resume ? Dataset(corpus, TextCodec::load(folder.vocabulary(), corpus)) : Dataset(corpus);
   Model model(config, dataset.codec);
   const auto optimizer = config.optimizer.make(model.parameters());
   const auto schedule = config.schedule.make(config.train.updates);
-  if (!resuming) {
-    folder.create();
-    write_file_atomically(folder.config(), resolved);
-    dataset.codec.save(folder.vocabulary());
-  }
-
+  expect_positions(dataset.split("train"), "train", model.transformer());
+  expect_positions(dataset.split("valid"), "valid", model.transformer());
   const double padding = Batcher(dataset.split("train"), config.train.batching, config.seed).padding_share(0);
-  for (const std::string& line : describe(config, corpus, dataset.codec, model, padding)) console.line(line);
+
+  // Everything that can be wrong has been looked at; only now is anything written.
+  if (!arguments.resume) {
+    folder.create();
+    dataset.codec.save(folder.vocabulary());
+    write_file_atomically(folder.config(), resolved);
+  }
+  for (const std::string& line : describe(config, corpus, dataset.codec, model, optimizer->learning_rate(), padding))
+    console.line(line);
   console.line(fmt::format("folder      {}\n", folder.path));
 
   TrainState state;
   LogPosition position;
-  if (resuming) {
+  if (arguments.resume) {
     const Checkpoints checkpoints(folder.checkpoints(), config.train.keep_checkpoints);
     const auto warn = [&](const std::string& text) { console.warn(text + "; using the checkpoint before it"); };
     if (const auto saved = checkpoints.resume(model.parameters(), *optimizer, *schedule, warn)) {
@@ -213,7 +222,7 @@ int train_command(const TrainArguments& arguments) {
     console.line(fmt::format("resuming after update {}", state.update));
   }
 
-  RunListener listener(console, folder, config, model.parameters(), *optimizer, *schedule, position);
+  RunListener listener(console, folder, config, model.parameters(), *optimizer, *schedule, position, state);
   const Training training{model.transformer(),    model.parameters(),     *optimizer, *schedule,
                           dataset.split("train"), dataset.split("valid"), config.seed};
   std::signal(SIGINT, on_signal);
@@ -224,14 +233,12 @@ int train_command(const TrainArguments& arguments) {
     state = train(training, config.train, state, listener);
   } catch (const Diverged& diverged) {
     console.fail(diverged.what());
-    state.update = diverged.update() - 1;
     write_summary(folder,
                   {{"finished", false}, {"diverged", {{"update", diverged.update()}, {"where", diverged.where()}}}},
-                  state, model.parameters(), listener, seconds());
+                  model.parameters(), listener, seconds());
     return exit_diverged;
   }
-  write_summary(folder, {{"finished", state.finished}, {"diverged", nullptr}}, state, model.parameters(), listener,
-                seconds());
+  write_summary(folder, {{"finished", state.finished}, {"diverged", nullptr}}, model.parameters(), listener, seconds());
   console.end_progress();
   if (!state.finished) {
     console.warn(fmt::format("interrupted after update {}; --resume goes on from there", state.update));

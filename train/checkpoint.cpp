@@ -15,6 +15,7 @@ namespace {
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
+constexpr const char* real_name = sizeof(Real) == 4 ? "float" : "double";
 constexpr const char* format = "surd-checkpoint-1";
 constexpr const char* prefix = "update-";
 constexpr const char* suffix = ".safetensors";
@@ -24,6 +25,30 @@ std::string slot_name(const Optimizer::Slot& slot, const Parameter& parameter) {
   return fmt::format("{}{}.{}", slot_prefix, slot.name, parameter.name);
 }
 
+Json to_json(const std::optional<Evaluation>& evaluation) {
+  if (!evaluation) return nullptr;
+  return {{"loss", evaluation->loss},
+          {"perplexity", evaluation->perplexity},
+          {"token_accuracy", evaluation->token_accuracy},
+          {"sequence_accuracy", evaluation->sequence_accuracy},
+          {"pairs", evaluation->pairs},
+          {"target_tokens", evaluation->target_tokens},
+          {"decoded", evaluation->decoded}};
+}
+
+std::optional<Evaluation> evaluation_from(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  Evaluation evaluation;
+  json.at("loss").get_to(evaluation.loss);
+  json.at("perplexity").get_to(evaluation.perplexity);
+  json.at("token_accuracy").get_to(evaluation.token_accuracy);
+  json.at("sequence_accuracy").get_to(evaluation.sequence_accuracy);
+  json.at("pairs").get_to(evaluation.pairs);
+  json.at("target_tokens").get_to(evaluation.target_tokens);
+  json.at("decoded").get_to(evaluation.decoded);
+  return evaluation;
+}
+
 Json to_json(const TrainState& state) {
   return {{"update", state.update},
           {"epoch", state.epoch},
@@ -31,6 +56,8 @@ Json to_json(const TrainState& state) {
           {"target_tokens", state.target_tokens},
           {"best", state.best ? Json(*state.best) : Json()},
           {"best_update", state.best_update},
+          {"best_evaluation", to_json(state.best_evaluation)},
+          {"last_evaluation", to_json(state.last_evaluation)},
           {"evaluations_without_improvement", state.evaluations_without_improvement},
           {"finished", state.finished}};
 }
@@ -43,6 +70,8 @@ TrainState state_from(const Json& json) {
   json.at("target_tokens").get_to(state.target_tokens);
   if (!json.at("best").is_null()) state.best = json["best"].get<double>();
   json.at("best_update").get_to(state.best_update);
+  state.best_evaluation = evaluation_from(json.at("best_evaluation"));
+  state.last_evaluation = evaluation_from(json.at("last_evaluation"));
   json.at("evaluations_without_improvement").get_to(state.evaluations_without_improvement);
   json.at("finished").get_to(state.finished);
   return state;
@@ -86,6 +115,7 @@ void Checkpoints::save(const ParameterSet& parameters, const Optimizer& optimize
                        const TrainState& state, const std::string& log_position, bool best) const {
   TensorFileView view;
   view.metadata = {{"format", format},
+                   {"real", real_name},
                    {"state", to_json(state).dump()},
                    {"schedule", Json(schedule.state()).dump()},
                    {"optimizer_updates", std::to_string(optimizer.updates())},
@@ -132,6 +162,8 @@ std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, 
       continue;
     }
     expect(file.metadata["format"] == format, path, "is not a checkpoint of this version ({})", format);
+    expect(file.metadata["real"] == real_name, path, "was trained in {}, this program computes in {}",
+           file.metadata["real"], real_name);
     expect_model(file, path, parameters);
     expect_optimizer(file, path, parameters, optimizer);
     restore_parameters(file, parameters);

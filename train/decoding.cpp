@@ -89,8 +89,13 @@ std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::
     best[source] = std::move(hypothesis);
   };
 
-  const std::size_t max_length = std::min(options.max_length, model.max_length());
-  for (std::size_t length = 1; length <= max_length && !rows.empty(); ++length) {
+  std::vector<std::size_t> limits;  // of each source's translation
+  for (const std::size_t source_length : lengths) {
+    const double relative = options.max_length_factor * static_cast<double>(source_length) + 20;
+    const std::size_t limit = std::min(options.max_length, model.max_length());
+    limits.push_back(options.max_length_factor > 0 ? std::min(limit, static_cast<std::size_t>(relative)) : limit);
+  }
+  for (std::size_t length = 1; !rows.empty(); ++length) {
     std::vector<TokenId> last;
     for (const Row& row : rows) last.push_back(row.tokens.empty() ? Vocabulary::bos : row.tokens.back());
     tape.reset(inference);
@@ -115,10 +120,10 @@ std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::
           continue;
         }
         // No extension can beat a finished hypothesis once even a certain continuation would score lower.
-        const double bound = score(extension.log_probability, max_length, options.length_penalty);
+        const double bound = score(extension.log_probability, limits[source], options.length_penalty);
         if (bound <= best_score[source]) continue;
         tokens.push_back(extension.token);
-        if (length == max_length) {
+        if (length == limits[source]) {
           offer(source, {std::move(tokens), extension.log_probability, false});
           continue;
         }

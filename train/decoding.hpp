@@ -13,6 +13,9 @@ struct DecodingOptions {
   std::size_t max_length =
       100;  ///< target tokens, eos included; what is not finished by then, or by the model's max_length(), is cut
   double length_penalty = 1;  ///< alpha of ((5 + length) / 6)^alpha; Wu et al., arXiv 1609.08144, section 7
+  /// If above 0, a source of n tokens is also cut after max_length_factor n + 20, so that what a source becomes does
+  /// not depend on those it is decoded with.
+  double max_length_factor = 0;
 };
 
 struct Hypothesis {

@@ -3,6 +3,7 @@
 #include "autograd/parameter.hpp"
 #include "autograd/registry.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -102,6 +103,8 @@ struct SgdOptions : OptimizerOptions {
     f("momentum", momentum, "share of the last step that is kept", fraction());
     f("nesterov", nesterov, "look ahead along the momentum (Sutskever et al., ICML 2013)");
     f.rule(!nesterov || momentum > 0, "nesterov", "needs a momentum above 0");
+    const auto has_epsilon = [](const ParameterGroupOptions& group) { return group.epsilon.has_value(); };
+    f.rule(std::none_of(groups.begin(), groups.end(), has_epsilon), "groups", "must not set epsilon: sgd has none");
   }
 };
 

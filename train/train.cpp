@@ -45,6 +45,7 @@ double clip_scale(double norm, const std::optional<double>& clip_norm) {
 
 /// Takes an evaluation into the state; whether it is a new best.
 bool take(const Evaluation& evaluation, Metric metric, TrainState& state) {
+  state.last_evaluation = evaluation;
   const double value = value_of(metric, evaluation);
   if (state.best && !improves(metric, value, *state.best)) {
     ++state.evaluations_without_improvement;
@@ -52,6 +53,7 @@ bool take(const Evaluation& evaluation, Metric metric, TrainState& state) {
   }
   state.best = value;
   state.best_update = state.update;
+  state.best_evaluation = evaluation;
   state.evaluations_without_improvement = 0;
   return true;
 }
@@ -92,8 +94,8 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
       if (!std::isfinite(loss)) throw Diverged(state.update, replicas.non_finite());
     }
 
-    const double norm = gradient_norm(run.parameters, state.update);
     listener.gradients(state.update, run.parameters);
+    const double norm = gradient_norm(run.parameters, state.update);
     const double factor = run.schedule.factor(state.update);
     run.optimizer.step(factor, clip_scale(norm, options.clip_norm));
     expect_finite(run.parameters, state.update);
@@ -104,6 +106,7 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
     bool best = false;
     if (state.update % options.evaluate_every == 0 || state.update == options.updates) {
       const Evaluation evaluation = evaluate(run.model, run.valid_pairs, {64, options.evaluate_sequences});
+      if (!std::isfinite(evaluation.loss)) throw Diverged(state.update, "the validation loss");
       run.schedule.observe(evaluation.loss);
       best = take(evaluation, options.metric, state);
       listener.evaluated(state.update, evaluation, best);

@@ -46,6 +46,7 @@ struct TrainState {
   std::uint64_t target_tokens = 0;  ///< seen so far
   std::optional<double> best;       ///< best value of the metric
   std::uint64_t best_update = 0;
+  std::optional<Evaluation> best_evaluation, last_evaluation;
   std::uint64_t evaluations_without_improvement = 0;
   bool finished = false;  ///< all updates done, or stopped early
 };
@@ -101,7 +102,7 @@ struct Training {
   std::uint64_t seed;
 };
 
-/// Trains from `state` to the end. A pure function of its arguments: neither time nor chance enters. Throws Diverged.
+/// Trains from `state` to the end. Deterministic: neither time nor chance enters. Throws Diverged.
 TrainState train(const Training& training, const TrainOptions& options, TrainState state, TrainListener& listener);
 
 }  // namespace surd

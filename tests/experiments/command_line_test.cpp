@@ -97,12 +97,16 @@ TEST_CASE("an existing folder is not overwritten, and a finished run says so") {
   CHECK(contains(resumed.output, "already finished"));
   const Outcome changed = program(place.train("--resume --set train.updates=20"));
   CHECK(changed.exit_code == 1);
-  CHECK(contains(changed.output,
-                 "- "
-                 "  updates: 12"));
-  CHECK(contains(changed.output,
-                 "+ "
-                 "  updates: 20"));
+  CHECK(contains(changed.output, "train.updates: 12 -> 20"));
+  // Lines that look alike under different keys are told apart.
+  const Outcome moved =
+      program(place.train("--resume --set model.embedding.scale=one --set model.positions.scale=sqrt_dim"));
+  CHECK(moved.exit_code == 1);
+  CHECK(contains(moved.output, "model.embedding.scale: sqrt_dim -> one"));
+  CHECK(contains(moved.output, "model.positions.scale: one -> sqrt_dim"));
+  const Outcome nothing = program("train " + place.config + " --resume --out " + place.folder.path("nothing"));
+  CHECK(nothing.exit_code == 1);
+  CHECK(contains(nothing.output, "holds no run to go on with"));
 }
 
 TEST_CASE("a run that is killed, or asked to stop, resumes to the same bytes") {
@@ -129,6 +133,43 @@ TEST_CASE("a run that is killed, or asked to stop, resumes to the same bytes") {
     for (const char* file : {"/metrics.jsonl", "/checkpoints/update-00006000.safetensors"})
       CHECK(read_file(stopped + file) == read_file(whole + file));
   }
+}
+
+TEST_CASE("a run that cannot be trained leaves no folder behind") {
+  const Workplace place;
+  for (const char* setting : {"--set model.positions.max_length=3", "--set 'optimizer.groups=[{match: nothing.*}]'"}) {
+    const Outcome outcome = program(place.train(setting));
+    CAPTURE(outcome.output);
+    CHECK(outcome.exit_code == 1);
+    CHECK_FALSE(fs::exists(place.run));
+  }
+  CHECK(contains(program(place.train("--set model.positions.max_length=3")).output,
+                 "model.positions.max_length: must be at least 4"));
+}
+
+TEST_CASE("parameter groups are set in the config") {
+  const Workplace place;
+  const Outcome outcome =
+      program(place.train("--set 'optimizer.groups=[{match: \"*.bias\", learning_rate_multiplier: 0}, {match: "
+                          "\"*emb*\", epsilon: 1e-6}]'"));
+  CAPTURE(outcome.output);
+  CHECK(outcome.exit_code == 0);
+  const Outcome sgd =
+      program(place.train("--set optimizer.name=sgd --set 'optimizer.groups=[{match: \"*\", epsilon: 1e-6}]'"));
+  CHECK(sgd.exit_code == 2);
+  CHECK(contains(sgd.output, "must not set epsilon: sgd has none"));
+}
+
+TEST_CASE("what a line becomes does not depend on the lines it is decoded with") {
+  const Workplace place;
+  REQUIRE(program(place.train()).exit_code == 0);
+  const std::string translate = SURD_EXECUTABLE " translate " + place.run;
+  const std::string lines = "printf 'a\\na b c a b c a b c a b c\\n' | ";
+  CHECK(shell(lines + translate).output == shell(lines + translate + " --batch-size 1").output);
+  // The lines before a bad one are translated all the same.
+  const Outcome bad = shell("printf 'a\\n\\377\\n' | " + translate + " 2>/dev/null");
+  CHECK(bad.exit_code == 1);
+  CHECK(std::count(bad.output.begin(), bad.output.end(), '\n') == 1);
 }
 
 TEST_CASE("exit codes: 2 for usage and config, 3 for divergence, 1 for the rest") {

@@ -83,5 +83,29 @@ TEST_CASE("an update that overflows is neither evaluated nor saved") {
   CHECK(run.saved_at.empty());
 }
 
+TEST_CASE("a validation loss that is not finite is no success") {
+  TrainOptions options = tiny();
+  options.evaluate_every = 1;
+  options.stop_at = 1.0;
+  Run run(options);
+  // A token that only the validation pairs use has an embedding that overflows the scores.
+  Tensor& embedding = run.toy.parameters.find("source_embedding.weight").value;
+  const std::size_t d = row_length(embedding);
+  const auto unused = static_cast<TokenId>(row_count(embedding) - 1);
+  for (std::size_t j = 0; j < d; ++j)
+    embedding.data()[static_cast<std::size_t>(unused) * d + j] = std::numeric_limits<Real>::max();
+  for (SentencePair& pair : run.train_pairs)
+    for (TokenId& token : pair.source)
+      if (token == unused) token = Vocabulary::unk;
+  for (SentencePair& pair : run.valid_pairs) pair.source.front() = unused;
+  try {
+    run.go();
+    FAIL("trained on");
+  } catch (const Diverged& diverged) {
+    CHECK(diverged.update() == 1);
+    CHECK(diverged.where() == "the validation loss");
+  }
+}
+
 }  // namespace
 }  // namespace surd
