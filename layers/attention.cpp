@@ -20,7 +20,7 @@ MultiHeadAttention::MultiHeadAttention(const Scope& scope, std::size_t d_model, 
                                options.absorb_scale ? options.scale.value(head_width_) : 1}),
       key_(scope / "key", {d_model, d_model, options.bias, Activation::none, options.init}),
       value_(scope / "value", {d_model, d_model, options.bias, Activation::none, options.init}),
-      output_(scope / "output", {d_model, d_model, options.bias, Activation::none, options.init}) {
+      output_(scope / "output", {d_model, d_model, options.bias, Activation::none, options.init, options.output_gain}) {
   if (options.query_key_norm) {
     query_norm_.emplace(scope / "query_norm", head_width_, NormOptions{});
     key_norm_.emplace(scope / "key_norm", head_width_, NormOptions{});

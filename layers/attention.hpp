@@ -57,6 +57,7 @@ struct MultiHeadOptions {
   double dropout = 0;
   bool bias = true;
   InitOptions init = {};
+  double output_gain = 1;
 
   void fields(Fields& f) {
     f("scale", scale,
@@ -68,6 +69,8 @@ struct MultiHeadOptions {
     f("dropout", dropout, "rate on the attention weights", fraction());
     f("bias", bias, "whether the four projections have a bias");
     f("init", init, "initial weights of the four projections");
+    f("output_gain", output_gain,
+      "factor on the initial output projection alone; fairseq starts it sqrt(2) larger than the other three", above(0));
     f.rule(!(absorb_scale && scale.learned()), "absorb_scale", "cannot go with a learned scale");
     f.rule(!(absorb_scale && query_key_norm), "absorb_scale", "cannot go with query_key_norm, which would undo it");
   }

@@ -4,6 +4,7 @@ surd_tests(experiments
     configs_test.cpp
     describe_options_test.cpp
     house_test.cpp
+    presets_test.cpp
     read_options_test.cpp
     write_options_test.cpp
     yaml_document_test.cpp)

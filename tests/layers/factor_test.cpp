@@ -201,6 +201,19 @@ TEST_CASE("an absorbed factor is in W_q at the start, for every distribution, an
   }
 }
 
+TEST_CASE("output_gain multiplies the initial output projection and no other") {
+  MultiHeadOptions options;
+  Bench plain, larger;
+  const MultiHeadAttention layer(plain.scope / "attention", d, 4, options);
+  options.output_gain = 2;
+  const MultiHeadAttention other(larger.scope / "attention", d, 4, options);
+  for (const char* name : {"query", "key", "value", "output"}) {
+    const std::string weight = fmt::format("attention.{}.weight", name);
+    CHECK(is_multiple(larger.parameters.find(weight).value, plain.parameters.find(weight).value,
+                      name == std::string("output") ? 2 : 1));
+  }
+}
+
 TEST_CASE("the options of a Transformer reach every attention layer") {
   const auto first_scores = [](const MultiHeadOptions& attention, const std::string& path) {
     TransformerOptions options = small_options();

@@ -1,4 +1,10 @@
 surd_tests(layers
+  FLOAT
+    r4_initial_loss_test.cpp
+    r5_tied_self_logit_test.cpp
+    r6_score_variance_test.cpp
+    r7_gradient_tails_test.cpp
+    r8_no_cancellation_test.cpp
   DOUBLE
     attention_gradient_test.cpp
     layer_gradient_test.cpp

@@ -229,6 +229,7 @@ TEST_CASE("every option changes the loss: none is declared and never read") {
       {"attention.bias", attention([](MultiHeadOptions& o) { o.bias = false; })},
       {"attention.init", attention([&](MultiHeadOptions& o) { o.init = other_init; })},
       {"attention.init.gain", attention([](MultiHeadOptions& o) { o.init.gain = 0.7; })},
+      {"attention.output_gain", attention([](MultiHeadOptions& o) { o.output_gain = 0.7; })},
       {"feed_forward.width", feed_forward([](PositionWiseOptions& o) { o.width = 13; })},
       {"feed_forward.activation", feed_forward([](PositionWiseOptions& o) { o.activation = Activation::gelu; })},
       {"feed_forward.dropout", feed_forward([](PositionWiseOptions& o) { o.dropout = 0.3; })},

@@ -1,4 +1,7 @@
 surd_tests(train
+  FLOAT
+    r2_untied_equivalence_test.cpp
+    r3_tied_equivalence_test.cpp
   BOTH
     checkpoint_test.cpp
     decoding_test.cpp
