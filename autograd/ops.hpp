@@ -16,7 +16,7 @@ namespace surd {
 Variable matmul(Variable a, Variable b);          ///< [m, k], [k, n] -> [m, n]
 Variable batched_matmul(Variable a, Variable b);  ///< [B, m, k], [B, k, n] -> [B, m, n]
 
-enum class Activation { none, relu, gelu, tanh, sigmoid };
+enum class Activation { none, relu, gelu, tanh, sigmoid, silu };
 std::vector<std::string> names_of(Activation);
 
 /// y = activation(x W^T + b): x [..., in], W [out, in], b [out] or absent -> [..., out]
@@ -27,6 +27,7 @@ Variable relu(Variable x);                             ///< [...] -> [...]
 Variable gelu(Variable x);                             ///< [...] -> [...], exact: x Phi(x)
 Variable tanh(Variable x);                             ///< [...] -> [...]
 Variable sigmoid(Variable x);                          ///< [...] -> [...]
+Variable silu(Variable x);                             ///< [...] -> [...], x sigmoid(x)
 
 // --- element by element (ops/elementwise.cpp) ------------------------------------------------------------------------
 
@@ -76,7 +77,12 @@ Variable layer_norm(Variable x, Variable gain, Variable bias, Real epsilon);
 /// x / sqrt(mean(x^2) + epsilon) * gain: [..., n], [n] or absent -> [..., n]. Zhang & Sennrich 2019.
 Variable rms_norm(Variable x, Variable gain, Real epsilon);
 
-// --- attention (ops/attention.cpp) -----------------------------------------------------------------------------------
+// --- attention (ops/rotary.cpp, ops/attention.cpp) -------------------------------------------------------------------
+
+/// Turns the pairs (2i, 2i + 1) of each head by the angle p base^(-2i / d_k), p = first_position + t, so that a dot
+/// product of two results depends on the distance of their positions: x [B, T, H d_k], d_k even -> [B, T, H d_k].
+/// Su et al., arXiv 2104.09864, section 3.4.2.
+Variable rotary(Variable x, std::size_t heads, std::size_t first_position, double base);
 
 struct AttentionOptions {
   std::size_t heads;
@@ -87,10 +93,17 @@ struct AttentionOptions {
   SubtractMax subtract_max = SubtractMax::yes;
   double dropout = 0;  ///< on the weights
   random::Stream stream = {0, "", ""};
+  /// Heads of k and v, each used by heads / key_value_heads heads of q in a row (Shazeer, arXiv 1911.02150; Ainslie et
+  /// al., arXiv 2305.13245); 0: as many as q has. Must divide `heads`.
+  std::size_t key_value_heads = 0;
+  /// One a head, or none: a score loses slope |p - j|, where j is the key's and p = first_position + t the query's
+  /// position (Press et al., arXiv 2108.12409).
+  std::vector<double> distance_slopes = {};
+  std::size_t first_position = 0;  ///< of the queries; read by distance_slopes only
 };
 
-/// softmax(factor q k^T + mask) v, head by head: q [B, Tq, H d_k], k [B, Tk, H d_k], v [B, Tk, H d_v]
-/// -> [B, Tq, H d_v]. Vaswani et al., section 3.2. A query that may see no key gets zeros.
+/// softmax(factor q k^T + mask) v, head by head: q [B, Tq, H d_k], k [B, Tk, G d_k], v [B, Tk, G d_v], where G is
+/// key_value_heads or H -> [B, Tq, H d_v]. Vaswani et al., section 3.2. A query that may see no key gets zeros.
 /// An observer is shown the "scores" (NaN where a key is hidden) and the "weights", both [B, H, Tq, Tk].
 Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& options);
 

@@ -20,6 +20,7 @@ set(SURD_SANITIZE "" CACHE STRING "Value of -fsanitize, e.g. address,undefined")
 # Everything that sees xtensor or xsimd must agree on these, so they are part of the interface of every room.
 add_library(surd_options INTERFACE)
 target_compile_definitions(surd_options INTERFACE XTENSOR_USE_XSIMD)
+target_compile_features(surd_options INTERFACE cxx_std_17)
 if(SURD_ARCHITECTURE)
   target_compile_options(surd_options INTERFACE -march=${SURD_ARCHITECTURE})
 endif()

@@ -9,8 +9,8 @@ struct gzFile_s;
 
 namespace surd {
 
-/// Reads a UTF-8 text file, plain or gzip, line by line. A byte order mark at the start and the \r of \r\n are dropped;
-/// the last line may lack its newline.
+/// Reads a UTF-8 text file, plain or gzip, line by line. A byte order mark at the start and the carriage return of a
+/// CRLF are dropped; the last line may lack its newline.
 ///
 /// Every member throws Error naming the file: when it cannot be opened or read, is named .gz and is not gzip, or is a
 /// damaged or truncated gzip file. next() also throws "file:line:byte: ..." on invalid UTF-8 (both from 1) and

@@ -18,7 +18,7 @@ std::vector<std::string> names_of(Tokenization);
 /// The token that stands for a space between characters: U+2581, "▁", as SentencePiece writes it.
 inline constexpr std::string_view space_token = "\xe2\x96\x81";
 
-/// Whether a line holds nothing but ASCII white space (space, \t, \n, \v, \f, \r).
+/// Whether a line holds nothing but ASCII white space (space, tabs, line ends, form feed).
 bool is_blank(std::string_view line);
 
 /// Byte offset at which the first ill-formed UTF-8 sequence starts, or nothing where the text is valid. Strict

@@ -4,9 +4,24 @@
 #include "experiments/write_options.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 namespace surd {
+
+namespace {
+
+/// Where presets lie: where SURD_PRESETS says, else where an installation has them beside the program, else in the
+/// source tree.
+std::filesystem::path presets_folder() {
+  if (const char* folder = std::getenv("SURD_PRESETS"); folder != nullptr) return folder;
+  std::error_code ignored;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const std::filesystem::path installed = program.parent_path().parent_path() / "share" / "surd" / "presets";
+  return std::filesystem::is_directory(installed, ignored) ? installed : std::filesystem::path(SURD_PRESETS_FOLDER);
+}
+
+}  // namespace
 
 void RunConfig::fields(Fields& f) {
   f("seed", seed, "of the data, the initial weights, the batches and the dropout masks");
@@ -19,8 +34,7 @@ void RunConfig::fields(Fields& f) {
 }
 
 RunConfig load_config(const std::string& path, const std::vector<std::string>& settings) {
-  const char* presets = std::getenv("SURD_PRESETS");
-  YamlDocument document = YamlDocument::load(path, presets != nullptr ? presets : SURD_PRESETS_FOLDER);
+  YamlDocument document = YamlDocument::load(path, presets_folder());
   for (const std::string& setting : settings) document.set(setting);
   RunConfig config;
   // The default size only counts where the file names neither kind of size.

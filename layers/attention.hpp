@@ -77,6 +77,8 @@ struct MultiHeadOptions {
 };
 
 /// Concatenated heads softmax(scale q k^T) v between linear projections. Vaswani et al., section 3.2.
+///
+/// A variant derives from it and overrides how positions enter: rotary.hpp and alibi.hpp are two.
 class MultiHeadAttention : public Attention {
  public:
   using Options = MultiHeadOptions;
@@ -84,6 +86,15 @@ class MultiHeadAttention : public Attention {
   MultiHeadAttention(const Scope& scope, std::size_t d_model, std::size_t heads, const Options& options);
 
  protected:
+  /// With `key_value_heads` heads of keys and values. Throws Error unless they divide heads and heads divide d_model.
+  MultiHeadAttention(const Scope& scope, std::size_t d_model, std::size_t heads, std::size_t key_value_heads,
+                     const Options& options);
+
+  /// Queries or keys [B, T, count d_k], in `count` heads, as they are compared. Here: as they are.
+  virtual Variable at_positions(Variable x, std::size_t, std::size_t /*first_position*/) const { return x; }
+  /// Changes what the attention op is given. Here: nothing.
+  virtual void adjust(AttentionOptions&) const {}
+
   Memory project(Variable x, std::size_t first_position) const override;
   Variable forward(Variable queries, const Memory& memory, const AttentionMask& mask,
                    std::size_t first_position) const override;
@@ -93,6 +104,7 @@ class MultiHeadAttention : public Attention {
 
   Options options_;
   std::size_t heads_;
+  std::size_t key_value_heads_;
   std::size_t head_width_;
   Linear query_;
   Linear key_;

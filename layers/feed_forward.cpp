@@ -1,5 +1,7 @@
 #include "layers/feed_forward.hpp"
 
+#include "layers/gated.hpp"
+
 namespace surd {
 
 PositionWiseFeedForward::PositionWiseFeedForward(const Scope& scope, std::size_t d_model, const Options& options)
@@ -14,6 +16,7 @@ FeedForwardRegistry& feed_forwards() {
   static FeedForwardRegistry table = [] {
     FeedForwardRegistry built_in("feed-forward layer");
     built_in.add<PositionWiseFeedForward>("position_wise", "two linear maps with an activation between them");
+    built_in.add<GatedFeedForward>("gated", "one linear map gates another: GLU, SwiGLU, GEGLU, ReGLU");
     return built_in;
   }();
   return table;

@@ -100,7 +100,7 @@ void expect_optimizer(const TensorFile& file, const std::string& path, const Par
                       const Optimizer& optimizer) {
   for (const Optimizer::Slot& slot : optimizer.slots())
     for (const Parameter& parameter : parameters)
-      stored(file, path, slot_name(slot, parameter), parameter.value.shape());
+      stored(file, path, slot_name(slot, parameter), slot.tensors[parameter.index].shape());
   expect(file.tensors.size() == parameters.size() * (1 + optimizer.slots().size()), path,
          "holds tensors that the optimizer does not: it is of another one");
 }

@@ -1,6 +1,8 @@
 #include "train/optimizer.hpp"
 
 #include "autograd/kernels/optimizers.hpp"
+#include "train/adafactor.hpp"
+#include "train/lion.hpp"
 
 #include <cmath>
 
@@ -59,8 +61,13 @@ void Optimizer::step(double schedule_factor, double gradient_scale) {
 }
 
 std::size_t Optimizer::add_slot(std::string name) {
+  return add_slot(std::move(name), [](const Shape& shape) { return shape; });
+}
+
+std::size_t Optimizer::add_slot(std::string name, const std::function<Shape(const Shape&)>& shape_of) {
   slots_.push_back({std::move(name), {}});
-  for (const Parameter& parameter : parameters_) slots_.back().tensors.push_back(zeros(parameter.value.shape()));
+  for (const Parameter& parameter : parameters_)
+    slots_.back().tensors.push_back(zeros(shape_of(parameter.value.shape())));
   return slots_.size() - 1;
 }
 
@@ -103,6 +110,8 @@ OptimizerRegistry& optimizers() {
     built_in.add<Sgd>("sgd", "stochastic gradient descent, with momentum or Nesterov's");
     built_in.add<Adam>("adam", "adaptive moments; weight decay is L2");
     built_in.add<AdamW>("adamw", "Adam with decoupled weight decay");
+    built_in.add<Adafactor>("adafactor", "Adam's divisor from the means of a matrix's rows and columns");
+    built_in.add<Lion>("lion", "steps by the sign of a momentum");
     return built_in;
   }();
   return table;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -56,7 +57,7 @@ class Optimizer {
   void step(double schedule_factor, double gradient_scale);
 
   /// What must be saved with the parameters to go on: updates() and these tensors, one a parameter in each slot, in the
-  /// order of the parameters.
+  /// order of the parameters, mostly in their shapes.
   struct Slot {
     std::string name;  ///< "first_moment"
     std::vector<Tensor> tensors;
@@ -82,6 +83,8 @@ class Optimizer {
 
   /// Adds a slot of zeros in the parameters' shapes; returns its index.
   std::size_t add_slot(std::string name);
+  /// The same where a tensor's shape is a function of its parameter's.
+  std::size_t add_slot(std::string name, const std::function<Shape(const Shape&)>& shape_of);
   Real* slot(std::size_t index, const Parameter& parameter) { return slots_[index].tensors[parameter.index].data(); }
 
  private:

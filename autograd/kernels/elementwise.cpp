@@ -79,6 +79,18 @@ void sigmoid(const Real* x, Real* y, std::size_t n) {
 void sigmoid_backward(const Real* y, const Real* dy, Real* dx, std::size_t n) {
   map([](Batch v, Batch g) { return g * v * (Batch(Real(1)) - v); }, n, dx, y, dy);
 }
+void silu(const Real* x, Real* y, std::size_t n) {
+  map([](Batch u) { return u / (Batch(Real(1)) + exp(-u)); }, n, y, x);
+}
+void silu_backward(const Real* x, const Real* dy, Real* dx, std::size_t n) {
+  // d/dx x s(x) = s + x s (1 - s)
+  map(
+      [](Batch u, Batch g) {
+        const Batch s = Batch(Real(1)) / (Batch(Real(1)) + exp(-u));
+        return g * s * (Batch(Real(1)) + u * (Batch(Real(1)) - s));
+      },
+      n, dx, x, dy);
+}
 void exp(const Real* x, Real* y, std::size_t n) {
   map([](Batch u) { return exp(u); }, n, y, x);
 }

@@ -33,6 +33,9 @@ void tanh(const Real* x, Real* y, std::size_t n);
 void tanh_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);
 void sigmoid(const Real* x, Real* y, std::size_t n);
 void sigmoid_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);
+/// SiLU(x) = x sigmoid(x) (Hendrycks & Gimpel, arXiv 1606.08415, section 2), also called swish.
+void silu(const Real* x, Real* y, std::size_t n);
+void silu_backward(const Real* x, const Real* dy, Real* dx, std::size_t n);
 void exp(const Real* x, Real* y, std::size_t n);
 void log(const Real* x, Real* y, std::size_t n);
 void divide(const Real* a, const Real* b, Real* y, std::size_t n);

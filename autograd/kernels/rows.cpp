@@ -141,4 +141,13 @@ Real cross_entropy_row(const Real* logits, Real* gradient, std::size_t n, std::i
   return std::log(total) + (1 - smoothing) * (top - target_logit) + smoothing * (top - mean_logit);
 }
 
+void rotate_pairs(const Real* x, const Real* rotations, bool back, Real* y, std::size_t pairs) {
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const Real cosine = rotations[2 * i], sine = back ? -rotations[2 * i + 1] : rotations[2 * i + 1];
+    const Real a = x[2 * i], b = x[2 * i + 1];
+    y[2 * i] = cosine * a - sine * b;
+    y[2 * i + 1] = sine * a + cosine * b;
+  }
+}
+
 }  // namespace surd::kernels

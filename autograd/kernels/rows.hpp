@@ -38,4 +38,7 @@ void rms_norm_backward(const Real* dy, const Real* gain, const Real* normalized,
 /// Writes the logits' cotangent softmax(logits) - q to `gradient` unless that is null; it may be `logits`.
 Real cross_entropy_row(const Real* logits, Real* gradient, std::size_t n, std::int32_t target, Real smoothing);
 
+/// Turns each of `pairs` pairs of x by an angle given as (cos, sin), or back. y may be x.
+void rotate_pairs(const Real* x, const Real* rotations, bool back, Real* y, std::size_t pairs);
+
 }  // namespace surd::kernels

@@ -4,6 +4,7 @@
 #include "autograd/ops.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace surd {
@@ -13,18 +14,24 @@ constexpr auto no = blas::Transpose::no;
 constexpr auto yes = blas::Transpose::yes;
 
 struct Sizes {
-  std::size_t batch, queries, keys, heads, key_width, value_width;
+  std::size_t batch, queries, keys, heads, key_value_heads, key_width, value_width;
   std::size_t scores() const { return queries * keys; }  // of one head
 };
 
 Sizes check(Variable q, Variable k, Variable v, const AttentionOptions& options) {
   constexpr const char* op = "attention";
+  const std::size_t key_value_heads = options.key_value_heads == 0 ? options.heads : options.key_value_heads;
   expect(q.dimension() == 3 && k.dimension() == 3 && v.dimension() == 3 && q.shape()[0] == k.shape()[0] &&
-             k.shape()[0] == v.shape()[0] && k.shape()[1] == v.shape()[1] && q.shape()[2] == k.shape()[2],
-         op, "takes q [B, Tq, H d_k], k [B, Tk, H d_k], v [B, Tk, H d_v]; got {}, {}, {}", q.shape(), k.shape(),
-         v.shape());
-  expect(options.heads > 0 && q.shape()[2] % options.heads == 0 && v.shape()[2] % options.heads == 0, op,
+             k.shape()[0] == v.shape()[0] && k.shape()[1] == v.shape()[1] &&
+             q.shape()[2] * key_value_heads == k.shape()[2] * options.heads,
+         op, "takes q [B, Tq, H d_k], k [B, Tk, {0} d_k], v [B, Tk, {0} d_v]; got {1}, {2}, {3}",
+         key_value_heads == options.heads ? "H" : std::to_string(key_value_heads), q.shape(), k.shape(), v.shape());
+  expect(options.heads > 0 && q.shape()[2] % options.heads == 0 && v.shape()[2] % key_value_heads == 0, op,
          "{} heads do not divide the widths of q {} and v {}", options.heads, q.shape(), v.shape());
+  expect(options.heads % key_value_heads == 0, op, "{} heads of k and v do not divide {} heads of q", key_value_heads,
+         options.heads);
+  expect(options.distance_slopes.empty() || options.distance_slopes.size() == options.heads, op,
+         "{} distance slopes for {} heads", options.distance_slopes.size(), options.heads);
   expect(!options.causal || q.shape()[1] <= k.shape()[1], op,
          "causal attention takes at most as many queries as keys; got q {}, k {}", q.shape(), k.shape());
   expect(options.dropout >= 0 && options.dropout < 1, op, "the dropout rate must be in [0, 1); got {}",
@@ -34,13 +41,30 @@ Sizes check(Variable q, Variable k, Variable v, const AttentionOptions& options)
          options.key_lengths.size(), batch);
   for (const std::size_t length : options.key_lengths)
     expect(length <= keys, op, "key length {} exceeds the {} keys", length, keys);
-  return {batch, q.shape()[1], keys, options.heads, q.shape()[2] / options.heads, v.shape()[2] / options.heads};
+  return {batch,
+          q.shape()[1],
+          keys,
+          options.heads,
+          key_value_heads,
+          q.shape()[2] / options.heads,
+          v.shape()[2] / key_value_heads};
 }
 
 /// Keys that query t of batch row b sees: always a prefix.
 std::size_t visible_keys(std::size_t b, std::size_t t, const Sizes& s, const AttentionOptions& options) {
   const std::size_t length = options.key_lengths.empty() ? s.keys : options.key_lengths[b];
   return options.causal ? std::min(length, t + s.keys - s.queries + 1) : length;
+}
+
+/// Scores [B, H, Tq, Tk] less slope times distance, in place.
+void subtract_distances(Tensor& scores, const Sizes& s, const AttentionOptions& options) {
+  Real* row = scores.data();
+  for (std::size_t i = 0; i < s.batch * s.heads * s.queries; ++i, row += s.keys) {
+    const double slope = options.distance_slopes[i / s.queries % s.heads];
+    const auto position = static_cast<double>(options.first_position + i % s.queries);
+    for (std::size_t j = 0; j < s.keys; ++j)
+      row[j] -= static_cast<Real>(slope * std::fabs(position - static_cast<double>(j)));
+  }
 }
 
 /// Scores [B, H, Tq, Tk] to weights, in place; keys that are not visible get weight 0.
@@ -65,16 +89,20 @@ void observe_scores(const Tape& tape, Tensor scores, const Sizes& s, const Atten
 
 }  // namespace
 
-// For each batch row and head, with S = factor Q K^T, P = softmax(S), D = dropout(P), O = D V:
+// For each batch row and head, with S = factor Q K^T - slope distance, P = softmax(S), D = dropout(P), O = D V:
 //   dV = D^T dO,  dD = dO V^T,  dP = dD * mask,  dS = P * (dP - rowsum(dP * P)),  dQ = factor dS K,  dK = factor dS^T Q
+// dK and dV are sums over the heads of q that share them.
 Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& options) {
   const Sizes s = check(q, k, v, options);
   const Real factor = options.factor;
-  const std::size_t q_row = s.heads * s.key_width, v_row = s.heads * s.value_width;  // leading dimensions
+  const std::size_t shared_by = s.heads / s.key_value_heads;
+  // Leading dimensions.
+  const std::size_t q_row = s.heads * s.key_width, o_row = s.heads * s.value_width;
+  const std::size_t k_row = s.key_value_heads * s.key_width, v_row = s.key_value_heads * s.value_width;
   const auto q_at = [=](std::size_t b, std::size_t h) { return b * s.queries * q_row + h * s.key_width; };
-  const auto k_at = [=](std::size_t b, std::size_t h) { return b * s.keys * q_row + h * s.key_width; };
-  const auto v_at = [=](std::size_t b, std::size_t h) { return b * s.keys * v_row + h * s.value_width; };
-  const auto o_at = [=](std::size_t b, std::size_t h) { return b * s.queries * v_row + h * s.value_width; };
+  const auto k_at = [=](std::size_t b, std::size_t h) { return b * s.keys * k_row + h / shared_by * s.key_width; };
+  const auto v_at = [=](std::size_t b, std::size_t h) { return b * s.keys * v_row + h / shared_by * s.value_width; };
+  const auto o_at = [=](std::size_t b, std::size_t h) { return b * s.queries * o_row + h * s.value_width; };
 
   Tape& tape = q.tape();
   Tensor weights(Shape{s.batch, s.heads, s.queries, s.keys});
@@ -82,7 +110,8 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
   for (std::size_t b = 0; b < s.batch; ++b)
     for (std::size_t h = 0; h < s.heads; ++h)
       blas::gemm(no, yes, s.queries, s.keys, s.key_width, factor, q.value().data() + q_at(b, h), q_row,
-                 k.value().data() + k_at(b, h), q_row, 0, weights.data() + head(b, h), s.keys);
+                 k.value().data() + k_at(b, h), k_row, 0, weights.data() + head(b, h), s.keys);
+  if (!options.distance_slopes.empty()) subtract_distances(weights, s, options);
   if (tape.options().observer != nullptr) observe_scores(tape, weights, s, options);
   softmax_over_visible(weights, s, options);
   tape.observe("weights", weights);
@@ -94,11 +123,11 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
                           kernels::DropoutRate(options.dropout), mask.data(), mask.size());
     kernels::multiply(weights.data(), mask.data(), dropped.data(), mask.size());
   }
-  Tensor o(Shape{s.batch, s.queries, v_row});
+  Tensor o(Shape{s.batch, s.queries, o_row});
   for (std::size_t b = 0; b < s.batch; ++b)
     for (std::size_t h = 0; h < s.heads; ++h)
       blas::gemm(no, no, s.queries, s.value_width, s.keys, 1, (drop ? dropped : weights).data() + head(b, h), s.keys,
-                 v.value().data() + v_at(b, h), v_row, 0, o.data() + o_at(b, h), v_row);
+                 v.value().data() + v_at(b, h), v_row, 0, o.data() + o_at(b, h), o_row);
 
   auto backward = [=, weights = std::move(weights), mask = std::move(mask),
                    dropped = std::move(dropped)](BackwardPass& pass) {
@@ -107,19 +136,20 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
     Tensor ds(Shape{s.queries, s.keys});
     for (std::size_t b = 0; b < s.batch; ++b) {
       for (std::size_t h = 0; h < s.heads; ++h) {
+        const Real beta = h % shared_by == 0 ? Real(0) : Real(1);  // the first of those that share a head clears
         const Real* p = weights.data() + head(b, h);
         const Real* d = drop ? dropped.data() + head(b, h) : p;
-        blas::gemm(yes, no, s.keys, s.value_width, s.queries, 1, d, s.keys, d_o + o_at(b, h), v_row, 0,
+        blas::gemm(yes, no, s.keys, s.value_width, s.queries, 1, d, s.keys, d_o + o_at(b, h), o_row, beta,
                    dv.data() + v_at(b, h), v_row);
-        blas::gemm(no, yes, s.queries, s.keys, s.value_width, 1, d_o + o_at(b, h), v_row, v.value().data() + v_at(b, h),
+        blas::gemm(no, yes, s.queries, s.keys, s.value_width, 1, d_o + o_at(b, h), o_row, v.value().data() + v_at(b, h),
                    v_row, 0, ds.data(), s.keys);
         if (drop) kernels::multiply(ds.data(), mask.data() + head(b, h), ds.data(), s.scores());
         for (std::size_t t = 0; t < s.queries; ++t)
           kernels::softmax_row_backward(p + t * s.keys, ds.data() + t * s.keys, ds.data() + t * s.keys, s.keys);
         blas::gemm(no, no, s.queries, s.key_width, s.keys, factor, ds.data(), s.keys, k.value().data() + k_at(b, h),
-                   q_row, 0, dq.data() + q_at(b, h), q_row);
+                   k_row, 0, dq.data() + q_at(b, h), q_row);
         blas::gemm(yes, no, s.keys, s.key_width, s.queries, factor, ds.data(), s.keys, q.value().data() + q_at(b, h),
-                   q_row, 0, dk.data() + k_at(b, h), q_row);
+                   q_row, beta, dk.data() + k_at(b, h), k_row);
       }
     }
     pass.accumulate(q, std::move(dq));

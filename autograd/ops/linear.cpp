@@ -4,7 +4,7 @@
 
 namespace surd {
 
-std::vector<std::string> names_of(Activation) { return {"none", "relu", "gelu", "tanh", "sigmoid"}; }
+std::vector<std::string> names_of(Activation) { return {"none", "relu", "gelu", "tanh", "sigmoid", "silu"}; }
 
 namespace {
 
@@ -18,10 +18,14 @@ void forward(Activation activation, const Real* x, Real* y, std::size_t n) {
     case Activation::gelu: return kernels::gelu(x, y, n);
     case Activation::tanh: return kernels::tanh(x, y, n);
     case Activation::sigmoid: return kernels::sigmoid(x, y, n);
+    case Activation::silu: return kernels::silu(x, y, n);
   }
 }
 
-/// From the activation's input for gelu and from its result for the others.
+/// Whether the derivative is taken at the activation's input; the others have one that follows from their result.
+bool saves_input(Activation activation) { return activation == Activation::gelu || activation == Activation::silu; }
+
+/// `saved` is the activation's input or result, as saves_input() says.
 void backward(Activation activation, const Real* saved, const Real* dy, Real* dx, std::size_t n) {
   switch (activation) {
     case Activation::none: break;
@@ -29,6 +33,7 @@ void backward(Activation activation, const Real* saved, const Real* dy, Real* dx
     case Activation::gelu: return kernels::gelu_backward(saved, dy, dx, n);
     case Activation::tanh: return kernels::tanh_backward(saved, dy, dx, n);
     case Activation::sigmoid: return kernels::sigmoid_backward(saved, dy, dx, n);
+    case Activation::silu: return kernels::silu_backward(saved, dy, dx, n);
   }
 }
 
@@ -45,15 +50,15 @@ Variable linear(Variable x, Variable weight, Variable bias, Activation activatio
   blas::gemm(no, yes, rows, out, in, 1, x.value().data(), weight.value().data(), 0, y.data());
   if (bias) kernels::add_bias(y.data(), bias.value().data(), y.data(), rows, out);
 
-  Tensor before(Shape{0});  // gelu's derivative needs its input
-  if (activation == Activation::gelu && x.tape().needs_gradient({x, weight, bias})) before = y;
+  Tensor before(Shape{0});  // the activation's input
+  if (saves_input(activation) && x.tape().needs_gradient({x, weight, bias})) before = y;
   forward(activation, y.data(), y.data(), y.size());
 
   return x.tape().record("linear", std::move(y), {x, weight, bias},
                          [=, before = std::move(before)](BackwardPass& pass) {
                            Tensor dz = pass.take_gradient();
                            if (activation != Activation::none)
-                             backward(activation, activation == Activation::gelu ? before.data() : pass.value().data(),
+                             backward(activation, saves_input(activation) ? before.data() : pass.value().data(),
                                       dz.data(), dz.data(), dz.size());
                            if (pass.needs(bias)) {
                              const auto db = pass.slot(bias);
@@ -76,7 +81,7 @@ Variable activate(Variable x, Activation activation) {
   forward(activation, x.value().data(), y.data(), y.size());
   return x.tape().record("activation", std::move(y), {x}, [=](BackwardPass& pass) {
     Tensor dx = pass.take_gradient();
-    const Tensor& saved = activation == Activation::gelu ? x.value() : pass.value();
+    const Tensor& saved = saves_input(activation) ? x.value() : pass.value();
     backward(activation, saved.data(), dx.data(), dx.data(), dx.size());
     pass.accumulate(x, std::move(dx));
   });
@@ -86,5 +91,6 @@ Variable relu(Variable x) { return activate(x, Activation::relu); }
 Variable gelu(Variable x) { return activate(x, Activation::gelu); }
 Variable tanh(Variable x) { return activate(x, Activation::tanh); }
 Variable sigmoid(Variable x) { return activate(x, Activation::sigmoid); }
+Variable silu(Variable x) { return activate(x, Activation::silu); }
 
 }  // namespace surd

@@ -126,7 +126,7 @@ inline TransformerOptions small_options() {
 
 /// Models that exercise everything decoding has to keep apart from training.
 inline std::vector<TransformerOptions> varied_options() {
-  std::vector<TransformerOptions> all(4, small_options());
+  std::vector<TransformerOptions> all(7, small_options());
   all[1].norm.placement = NormPlacement::post;
   all[1].encoder_layers = all[1].decoder_layers = 2;
   all[2].embedding.norm = true;
@@ -138,6 +138,11 @@ inline std::vector<TransformerOptions> varied_options() {
   all[3].positions = sinusoidal(learned);
   all[3].embedding.tie = Tie::all;
   all[3].norm.kind.select("rms_norm");
+  for (const auto& [i, name] : {std::pair(4, "multi_query"), std::pair(5, "rotary"), std::pair(6, "alibi")})
+    all[static_cast<std::size_t>(i)].attention.select(name);
+  all[5].positions.select("none");
+  all[6].positions.select("none");
+  all[6].feed_forward.select("gated");
   return all;
 }
 

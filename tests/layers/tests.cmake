@@ -9,6 +9,7 @@ surd_tests(layers
     attention_gradient_test.cpp
     layer_gradient_test.cpp
     model_gradient_test.cpp
+    variants_gradient_test.cpp
   BOTH
     attention_test.cpp
     decoder_test.cpp
@@ -17,4 +18,5 @@ surd_tests(layers
     norm_placement_test.cpp
     positions_test.cpp
     scale_test.cpp
-    transformer_test.cpp)
+    transformer_test.cpp
+    variants_test.cpp)

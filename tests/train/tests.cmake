@@ -10,6 +10,7 @@ surd_tests(train
     golden_test.cpp
     golden_trace_test.cpp
     optimizer_test.cpp
+    optimizer_variants_test.cpp
     probe_test.cpp
     replicas_test.cpp
     resume_test.cpp

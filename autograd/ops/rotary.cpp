@@ -1,0 +1,50 @@
+#include "autograd/kernels/rows.hpp"
+#include "autograd/ops.hpp"
+
+#include <cmath>
+
+namespace surd {
+namespace {
+
+/// cos and sin of position t's angle i, [T, d_k / 2, 2].
+Tensor rotations(std::size_t length, std::size_t width, std::size_t first_position, double base) {
+  Tensor table(Shape{length, width / 2, 2});
+  for (std::size_t t = 0; t < length; ++t) {
+    for (std::size_t i = 0; i < width / 2; ++i) {
+      const double frequency = std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(width));
+      const double angle = static_cast<double>(first_position + t) * frequency;
+      table(t, i, 0) = static_cast<Real>(std::cos(angle));
+      table(t, i, 1) = static_cast<Real>(std::sin(angle));
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+// y = R x, R a rotation in the plane of each pair;  dx = R^T dy, the turn back
+Variable rotary(Variable x, std::size_t heads, std::size_t first_position, double base) {
+  constexpr const char* op = "rotary";
+  expect(x.dimension() == 3, op, "takes x [B, T, H d_k]; got {}", x.shape());
+  const std::size_t batch = x.shape()[0], length = x.shape()[1], row = x.shape()[2];
+  expect(heads > 0 && row % heads == 0 && row / heads % 2 == 0, op, "{} heads do not divide x {} into an even width",
+         heads, x.shape());
+  expect(base > 1, op, "the base must be above 1; got {}", base);
+  const std::size_t pairs = row / heads / 2;
+  Tensor table = rotations(length, row / heads, first_position, base);
+  const auto turn = [=](const Tensor& by, bool back, const Real* from, Real* to) {
+    for (std::size_t b = 0; b < batch; ++b)
+      for (std::size_t t = 0; t < length; ++t)
+        for (std::size_t h = 0; h < heads; ++h, from += 2 * pairs, to += 2 * pairs)
+          kernels::rotate_pairs(from, by.data() + 2 * pairs * t, back, to, pairs);
+  };
+  Tensor y = empty_like(x.value());
+  turn(table, false, x.value().data(), y.data());
+  return x.tape().record(op, std::move(y), {x}, [x, turn, table = std::move(table)](BackwardPass& pass) {
+    Tensor dx = pass.take_gradient();
+    turn(table, true, dx.data(), dx.data());
+    pass.accumulate(x, std::move(dx));
+  });
+}
+
+}  // namespace surd

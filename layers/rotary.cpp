@@ -1,0 +1,15 @@
+#include "layers/rotary.hpp"
+
+namespace surd {
+
+RotaryAttention::RotaryAttention(const Scope& scope, std::size_t d_model, std::size_t heads, const Options& options)
+    : MultiHeadAttention(scope, d_model, heads, options), base_(options.base) {
+  expect(d_model / heads % 2 == 0, scope.path(), "turns pairs, but {} heads of d_model = {} have {} elements", heads,
+         d_model, d_model / heads);
+}
+
+Variable RotaryAttention::at_positions(Variable x, std::size_t count, std::size_t first_position) const {
+  return rotary(x, count, first_position, base_);
+}
+
+}  // namespace surd

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "layers/attention.hpp"
+
+namespace surd {
+
+struct RotaryOptions : MultiHeadOptions {
+  double base = 10000;
+
+  void fields(Fields& f) {
+    MultiHeadOptions::fields(f);
+    f("base", base, "pair i of a head turns by base^(-2i / d_k) a position", above(1));
+  }
+};
+
+/// Attention whose queries and keys are turned by their positions, so that a score depends on the distance of the two.
+/// It needs no other positions (model.positions.kind: none). Across to the source it compares target position t with
+/// source position j in the same way. Su et al., arXiv 2104.09864, section 3.2.
+class RotaryAttention : public MultiHeadAttention {
+ public:
+  using Options = RotaryOptions;
+  /// Throws Error unless heads divide d_model into an even width.
+  RotaryAttention(const Scope& scope, std::size_t d_model, std::size_t heads, const Options& options);
+
+ protected:
+  Variable at_positions(Variable x, std::size_t count, std::size_t first_position) const override;
+
+ private:
+  double base_;
+};
+
+}  // namespace surd

@@ -1,0 +1,42 @@
+#!/bin/sh
+# docs/extending.md as a reader would follow it: its files are taken from its code blocks, built as a project of their
+# own against a fresh installation, and run.
+#
+#     run.sh SOURCE BUILD CXX
+set -eu
+source=$1 build=$2 compiler=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cmake --install "$build" --prefix "$work/surd" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
+
+# A block belongs to the file that its first line names: "// main.cpp", "# CMakeLists.txt".
+mkdir "$work/project"
+awk -v folder="$work/project/" '
+  /^```/ { inside = !inside; file = ""; first = inside; next }
+  inside && first { first = 0; if ($0 ~ /^(\/\/|#) [A-Za-z_.]+$/) file = folder $2 }
+  inside && file { print > file }
+' "$source/docs/extending.md"
+
+cmake -S "$work/project" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/surd" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror=return-type"
+cmake --build "$work/build"
+
+cd "$work/project"
+"$work/build/check"
+"$work/build/my_surd" config check rotate.yaml
+"$work/build/my_surd" list layers | grep squared_relu
+"$work/build/my_surd" train rotate.yaml --out "$work/run" --set train.updates=20 --set train.evaluate_every=20
+"$work/build/my_surd" samples "$work/run" --count 2
+"$work/surd/bin/surd" config check "$work/surd/share/surd/configs/copy.yaml"
+
+# Presets are found beside the installed program, and by any other where SURD_PRESETS says.
+presets="$work/surd/share/surd/presets"
+mkdir -p "$presets"
+echo 'task: {name: reverse}' >"$presets/of_this_test.yaml"
+echo 'extends: of_this_test' >"$work/extends.yaml"
+"$work/surd/bin/surd" config check "$work/extends.yaml"
+SURD_PRESETS="$presets" "$work/build/my_surd" config check "$work/extends.yaml"
+
+# The installed program does not know the new names, and says which it does.
+if "$work/surd/bin/surd" config check rotate.yaml; then exit 1; fi
