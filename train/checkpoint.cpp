@@ -107,6 +107,24 @@ void Checkpoints::save(const ParameterSet& parameters, const Optimizer& optimize
   }
 }
 
+void Checkpoints::expect_space(const ParameterSet& parameters, const Optimizer& optimizer) const {
+  constexpr std::uint64_t header_bytes_a_tensor = 256;
+  const std::uint64_t copies = 1 + optimizer.slots().size();
+  const std::uint64_t one =
+      copies * (parameters.element_count() * sizeof(Real) + parameters.size() * header_bytes_a_tensor);
+  std::uint64_t held = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error))
+    if (entry.is_regular_file(error)) held += fs::file_size(entry.path(), error);
+  const std::uint64_t needed = (keep_ + 2) * one, available = available_bytes(folder_);
+  const auto megabytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  expect(
+      needed <= held || needed - held <= available, folder_,
+      "the run's checkpoints need {:.1f} MB ({} kept, the best and one being written, {:.1f} MB each), but {:.1f} MB "
+      "are free; make room, or use another --out or a smaller train.keep_checkpoints",
+      megabytes(needed), keep_, megabytes(one), megabytes(available));
+}
+
 std::vector<std::string> Checkpoints::newest_first() const {
   std::vector<std::string> paths;
   if (!fs::exists(folder_)) return paths;

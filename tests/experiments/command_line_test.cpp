@@ -108,7 +108,8 @@ TEST_CASE("an existing folder is not overwritten, and a finished run says so") {
 TEST_CASE("a run that is killed, or asked to stop, resumes to the same bytes") {
   const Workplace place;
   const std::string longer =
-      "train " + place.config + " --set train.updates=6000 --set train.evaluate_every=1000 --out ";
+      "train " + place.config +
+      " --set train.updates=6000 --set train.evaluate_every=1000 --set train.checkpoint_every=100 --out ";
   const std::string whole = place.folder.path("whole");
   REQUIRE(program(longer + whole).exit_code == 0);
   struct Stop {
@@ -128,6 +129,23 @@ TEST_CASE("a run that is killed, or asked to stop, resumes to the same bytes") {
     CHECK(contains(resumed.output, "resuming after update"));
     for (const char* file : {"/metrics.jsonl", "/checkpoints/update-00006000.safetensors"})
       CHECK(read_file(stopped + file) == read_file(whole + file));
+  }
+}
+
+TEST_CASE("a second signal, of either kind, ends the process at once") {
+  const Workplace place;
+  const std::string large = " train " + place.config +
+                            " --set train.updates=3 --set task.train_size=20000 --set task.max_length=9"
+                            " --set train.batch_size=16000 --set train.checkpoint_every=1000 --out ";
+  // An update takes long here: what comes after the first signal comes within it.
+  for (const char* second : {"INT", "TERM"}) {
+    const std::string run = place.folder.path(second);
+    const Outcome outcome = shell(
+        "exec 3>/dev/null; " SURD_EXECUTABLE + large + run + " >&3 2>&3 & pid=$!; while [ ! -e " + run +
+        "/metrics.jsonl ]; do sleep 0.01; done; kill -INT $pid; sleep 0.05; kill -" + second + " $pid; wait $pid");
+    CHECK(outcome.exit_code == (std::string(second) == "INT" ? 130 : 143));
+    CHECK_FALSE(fs::exists(run + "/summary.json"));  // there was no time to write one
+    CHECK(fs::is_empty(run + "/checkpoints"));
   }
 }
 

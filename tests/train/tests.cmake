@@ -6,6 +6,7 @@ surd_tests(train
     evaluation_test.cpp
     golden_test.cpp
     golden_trace_test.cpp
+    kill_test.cpp
     optimizer_test.cpp
     probe_test.cpp
     replicas_test.cpp
