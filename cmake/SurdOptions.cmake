@@ -15,6 +15,7 @@ option(SURD_BUILD_TESTS "Build the tests" ON)
 option(SURD_DOUBLE_BUILD "Also build everything with Real = double (surd-f64 and the gradient tests)" ON)
 option(SURD_PRECOMPILED_HEADERS "Parse xtensor once an arithmetic type instead of once a file" ON)
 set(SURD_ARCHITECTURE "native" CACHE STRING "Value of -march; SIMD width follows from it")
+option(SURD_FUZZ "Build the fuzz targets; needs clang" OFF)
 set(SURD_SANITIZE "" CACHE STRING "Value of -fsanitize, e.g. address,undefined")
 
 # Everything that sees xtensor or xsimd must agree on these, so they are part of the interface of every room.

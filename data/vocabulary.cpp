@@ -82,10 +82,16 @@ const std::string& Vocabulary::token(TokenId id) const {
   return tokens_[static_cast<std::size_t>(id)];
 }
 
+std::string Vocabulary::text() const {
+  std::string lines;
+  for (const std::string& token : tokens_) lines += token + '\n';
+  return lines;
+}
+
 void Vocabulary::save(const std::string& path) const {
   errno = 0;
   std::ofstream file(path, std::ios::binary);
-  for (const std::string& token : tokens_) file << token << '\n';
+  file << text();
   file.close();
   if (!file) throw Error(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
 }

@@ -54,7 +54,9 @@ class Vocabulary {
   /// Special tokens included.
   std::size_t size() const { return tokens_.size(); }
 
-  /// Writes one token a line, in the order of their ids. Throws Error when the file cannot be written.
+  /// One token a line, in the order of their ids: what save() writes.
+  std::string text() const;
+  /// Writes text() into a file. Throws Error when the file cannot be written.
   void save(const std::string& path) const;
   /// Reads what save() wrote. Throws Error "file:line: ..." unless the special tokens come first and each following
   /// line holds one token that is new, not empty and free of white space; or when LineReader does.

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +19,7 @@ struct TrainArguments {
   std::string out;                    ///< "": runs/ and the name of the config file
   bool resume = false;
   std::optional<std::size_t> replicas;
+  std::function<void(std::uint64_t)> after_update;  ///< called after each update; a test stops or kills a run there
 };
 int train_command(const TrainArguments& arguments);
 

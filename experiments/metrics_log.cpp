@@ -1,41 +1,32 @@
 #include "experiments/metrics_log.hpp"
 
-#include <unistd.h>
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 namespace surd {
 
 using Json = nlohmann::ordered_json;
 
-JsonLines::JsonLines(const std::string& path, std::uint64_t position) : path_(path) {
-  std::error_code error;
-  if (position > 0) {
-    const auto size = std::filesystem::file_size(path, error);
-    expect(!error && size >= position, path, "is shorter than its checkpoint says ({} bytes); it was changed",
-           position);
-  }
-  file_.reset(std::fopen(path.c_str(), "ab"));
-  expect(file_ != nullptr, path, "cannot be opened: {}", std::strerror(errno));
-  expect(ftruncate(fileno(file_.get()), static_cast<off_t>(position)) == 0, path, "cannot be cut: {}",
-         std::strerror(errno));
-  std::fseek(file_.get(), 0, SEEK_END);
+JsonLines::JsonLines(const std::string& path, std::uint64_t position)
+    : file_(path, O_WRONLY | O_CREAT | O_APPEND), position_(position) {
+  const auto size = std::filesystem::file_size(path);
+  expect(size >= position, path, "is shorter than its checkpoint says ({} of {} bytes); it was changed", size,
+         position);
+  file_.truncate(position);
 }
 
 void JsonLines::write(const std::string& line) {
-  const std::string text = line + "\n";
-  expect(std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size(), path_, "cannot be written: {}",
-         std::strerror(errno));
+  file_.write(line + "\n");
+  position_ += line.size() + 1;
+  dirty_ = true;
 }
 
-std::uint64_t JsonLines::position() {
-  // Synced, because a checkpoint that is on the disk relies on these bytes.
-  expect(std::fflush(file_.get()) == 0 && fsync(fileno(file_.get())) == 0, path_, "cannot be written: {}",
-         std::strerror(errno));
-  return static_cast<std::uint64_t>(std::ftell(file_.get()));
+std::uint64_t JsonLines::sync() {
+  if (dirty_) file_.sync();
+  dirty_ = false;
+  return position_;
 }
 
 std::string to_json_line(const UpdateRecord& record) {

@@ -1,11 +1,10 @@
 #pragma once
 
+#include "train/files.hpp"
 #include "train/probe.hpp"
 #include "train/train.hpp"
 
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <string>
 
 namespace surd {
@@ -18,17 +17,17 @@ class JsonLines {
   /// or when the file is shorter than that.
   JsonLines(const std::string& path, std::uint64_t position);
 
-  /// Writes one line, without its newline. Throws Error when it cannot be written.
+  /// Writes one line, or several with newlines between them, without the last newline. Throws Error when it cannot be
+  /// written.
   void write(const std::string& line);
-  /// Bytes written so far, synced to the disk.
-  std::uint64_t position();
+  /// Bytes written so far, which now survive a loss of power: a checkpoint that names a position must not outlive the
+  /// lines before it. Throws Error when they cannot be synced.
+  std::uint64_t sync();
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  File file_;
+  std::uint64_t position_;
+  bool dirty_ = true;  // has lines that are not synced
 };
 
 std::string to_json_line(const UpdateRecord& record);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "experiments/experiment.hpp"
+#include "train/files.hpp"
 
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@ namespace surd {
 ///     metrics.jsonl    one object an update or evaluation
 ///     probe.jsonl      diagnostics, if probe.every > 0
 ///     summary.json     what came out, and on what
+///     lock             held by the process that trains here
 struct RunFolder {
   explicit RunFolder(std::string folder) : path(std::move(folder)) {}
 
@@ -25,9 +27,24 @@ struct RunFolder {
   std::string probe() const { return path + "/probe.jsonl"; }
   std::string summary() const { return path + "/summary.json"; }
 
+  std::string lock_file() const { return path + "/lock"; }
+
+  /// Whether there is a folder that holds anything.
   bool exists() const;
-  /// Makes the folder and its subfolders. Throws Error when it exists and holds anything, or cannot be made.
+  /// Whether there is a run in it that can be resumed: begin() was done with it.
+  bool begun() const;
+  /// Whether it holds at most what a run that was killed inside begin() leaves, so that nothing is lost by beginning
+  /// again.
+  bool only_prepared() const;
+  /// Makes the folder and its subfolders. Throws Error when they cannot be made.
   void create() const;
+  /// Writes what a run is made from, the config last: where it stands, the rest does too. Throws Error.
+  void begin(const std::string& config, const TextCodec& codec) const;
+  /// Keeps every other process from training in this folder until the result is destroyed, or this process ends. Throws
+  /// Error where another one is there already.
+  std::unique_ptr<File> lock() const;
+  /// Removes the temporary files of a run that was killed.
+  void clean() const;
 
   std::string path;
 };

@@ -25,30 +25,6 @@ std::string slot_name(const Optimizer::Slot& slot, const Parameter& parameter) {
   return fmt::format("{}{}.{}", slot_prefix, slot.name, parameter.name);
 }
 
-Json to_json(const std::optional<Evaluation>& evaluation) {
-  if (!evaluation) return nullptr;
-  return {{"loss", evaluation->loss},
-          {"perplexity", evaluation->perplexity},
-          {"token_accuracy", evaluation->token_accuracy},
-          {"sequence_accuracy", evaluation->sequence_accuracy},
-          {"pairs", evaluation->pairs},
-          {"target_tokens", evaluation->target_tokens},
-          {"decoded", evaluation->decoded}};
-}
-
-std::optional<Evaluation> evaluation_from(const Json& json) {
-  if (json.is_null()) return std::nullopt;
-  Evaluation evaluation;
-  json.at("loss").get_to(evaluation.loss);
-  json.at("perplexity").get_to(evaluation.perplexity);
-  json.at("token_accuracy").get_to(evaluation.token_accuracy);
-  json.at("sequence_accuracy").get_to(evaluation.sequence_accuracy);
-  json.at("pairs").get_to(evaluation.pairs);
-  json.at("target_tokens").get_to(evaluation.target_tokens);
-  json.at("decoded").get_to(evaluation.decoded);
-  return evaluation;
-}
-
 Json to_json(const TrainState& state) {
   return {{"update", state.update},
           {"epoch", state.epoch},
@@ -56,8 +32,6 @@ Json to_json(const TrainState& state) {
           {"target_tokens", state.target_tokens},
           {"best", state.best ? Json(*state.best) : Json()},
           {"best_update", state.best_update},
-          {"best_evaluation", to_json(state.best_evaluation)},
-          {"last_evaluation", to_json(state.last_evaluation)},
           {"evaluations_without_improvement", state.evaluations_without_improvement},
           {"finished", state.finished}};
 }
@@ -70,8 +44,6 @@ TrainState state_from(const Json& json) {
   json.at("target_tokens").get_to(state.target_tokens);
   if (!json.at("best").is_null()) state.best = json["best"].get<double>();
   json.at("best_update").get_to(state.best_update);
-  state.best_evaluation = evaluation_from(json.at("best_evaluation"));
-  state.last_evaluation = evaluation_from(json.at("last_evaluation"));
   json.at("evaluations_without_improvement").get_to(state.evaluations_without_improvement);
   json.at("finished").get_to(state.finished);
   return state;
@@ -135,6 +107,24 @@ void Checkpoints::save(const ParameterSet& parameters, const Optimizer& optimize
     std::error_code ignored;  // one too many does no harm
     if (!keep) fs::remove(path, ignored);
   }
+}
+
+void Checkpoints::expect_space(const ParameterSet& parameters, const Optimizer& optimizer) const {
+  constexpr std::uint64_t header_bytes_a_tensor = 256;
+  const std::uint64_t copies = 1 + optimizer.slots().size();
+  const std::uint64_t one =
+      copies * (parameters.element_count() * sizeof(Real) + parameters.size() * header_bytes_a_tensor);
+  std::uint64_t held = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error))
+    if (entry.is_regular_file(error)) held += fs::file_size(entry.path(), error);
+  const std::uint64_t needed = (keep_ + 2) * one, available = available_bytes(folder_);
+  const auto megabytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  expect(
+      needed <= held || needed - held <= available, folder_,
+      "the run's checkpoints need {:.1f} MB ({} kept, the best and one being written, {:.1f} MB each), but {:.1f} MB "
+      "are free; make room, or use another --out or a smaller train.keep_checkpoints",
+      megabytes(needed), keep_, megabytes(one), megabytes(available));
 }
 
 std::vector<std::string> Checkpoints::newest_first() const {

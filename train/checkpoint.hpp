@@ -32,6 +32,10 @@ class Checkpoints {
   void save(const ParameterSet& parameters, const Optimizer& optimizer, const Schedule& schedule,
             const TrainState& state, const std::string& log_position, bool best) const;
 
+  /// Throws Error unless the file system has room for all checkpoints of a run: those kept, the best one and one that
+  /// is being written. What the folder holds already counts as room, for it will be replaced.
+  void expect_space(const ParameterSet& parameters, const Optimizer& optimizer) const;
+
   /// Restores from the latest whole checkpoint; damaged ones are passed over, and `warn` is told of each. Nothing where
   /// there is none at all. Throws Error when there are only damaged ones, or they do not fit the model.
   std::optional<Saved> resume(ParameterSet& parameters, Optimizer& optimizer, Schedule& schedule,

@@ -1,15 +1,81 @@
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace surd {
+
+/// The system calls through which everything a run keeps is written. They return what the system's do, with errno.
+/// A test replaces them to let one fail.
+class SystemCalls {
+ public:
+  virtual ~SystemCalls() = default;
+  virtual int open(const char* path, int flags);
+  virtual ssize_t write(int descriptor, const void* bytes, std::size_t count);
+  virtual int truncate(int descriptor, off_t size);
+  virtual int sync(int descriptor);
+  virtual int close(int descriptor);
+  virtual int rename(const char* from, const char* to);
+  /// Bytes this user may still write to the folder's file system; negative where it does not say.
+  virtual std::int64_t available(const char* folder);
+};
+
+/// Uses other calls as long as it lives; for tests.
+class ReplacedSystemCalls {
+ public:
+  explicit ReplacedSystemCalls(SystemCalls& calls);
+  ~ReplacedSystemCalls();
+  ReplacedSystemCalls(const ReplacedSystemCalls&) = delete;
+  ReplacedSystemCalls& operator=(const ReplacedSystemCalls&) = delete;
+
+ private:
+  SystemCalls* before_;
+};
+
+/// An open file. Every member throws Error with the path and the system's reason.
+class File {
+ public:
+  /// `flags` of open(2).
+  File(std::string path, int flags);
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  void write(const std::string& bytes);
+  /// All bytes from here to the end.
+  std::string read();
+  void truncate(std::uint64_t size);
+  /// Returns when what was written would survive a loss of power.
+  void sync();
+  void close();
+  /// Whether this process now holds the file's lock (flock), until it closes the file or ends, however it ends.
+  bool lock();
+
+ private:
+  void check(bool fine, const char* action) const;
+
+  std::string path_;
+  int descriptor_;
+};
 
 /// All bytes of a file. Throws Error with the system's reason.
 std::string read_file(const std::string& path);
 
 /// Replaces a file so that a reader, or a machine that loses power, sees the old content or the new, never a mixture:
 /// writes a temporary file beside it, syncs it, renames it and syncs the folder. Throws Error with the system's reason;
-/// the old file is then as it was.
+/// the old file is then as it was, or, where only the last step failed, the new one stands in its place.
 void write_file_atomically(const std::string& path, const std::string& bytes);
+
+/// Makes what was created, renamed or removed in a folder survive a loss of power. Throws Error.
+void sync_folder(const std::string& folder);
+
+/// Removes the temporary files that write_file_atomically left in a folder when it was killed.
+void remove_temporary_files(const std::string& folder);
+
+/// Bytes that can still be written to a folder's file system; the largest number where it does not say.
+std::uint64_t available_bytes(const std::string& folder);
 
 }  // namespace surd

@@ -45,7 +45,6 @@ double clip_scale(double norm, const std::optional<double>& clip_norm) {
 
 /// Takes an evaluation into the state; whether it is a new best.
 bool take(const Evaluation& evaluation, Metric metric, TrainState& state) {
-  state.last_evaluation = evaluation;
   const double value = value_of(metric, evaluation);
   if (state.best && !improves(metric, value, *state.best)) {
     ++state.evaluations_without_improvement;
@@ -53,7 +52,6 @@ bool take(const Evaluation& evaluation, Metric metric, TrainState& state) {
   }
   state.best = value;
   state.best_update = state.update;
-  state.best_evaluation = evaluation;
   state.evaluations_without_improvement = 0;
   return true;
 }

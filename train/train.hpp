@@ -46,7 +46,6 @@ struct TrainState {
   std::uint64_t target_tokens = 0;  ///< seen so far
   std::optional<double> best;       ///< best value of the metric
   std::uint64_t best_update = 0;
-  std::optional<Evaluation> best_evaluation, last_evaluation;
   std::uint64_t evaluations_without_improvement = 0;
   bool finished = false;  ///< all updates done, or stopped early
 };

@@ -105,14 +105,15 @@ TEST_CASE("an existing folder is not overwritten, and a finished run says so") {
   CHECK(contains(moved.output, "model.embedding.scale: sqrt_dim -> one"));
   CHECK(contains(moved.output, "model.positions.scale: one -> sqrt_dim"));
   const Outcome nothing = program("train " + place.config + " --resume --out " + place.folder.path("nothing"));
-  CHECK(nothing.exit_code == 1);
-  CHECK(contains(nothing.output, "holds no run to go on with"));
+  CHECK(nothing.exit_code == 0);
+  CHECK(contains(nothing.output, "holds no run to go on with; beginning one"));
 }
 
 TEST_CASE("a run that is killed, or asked to stop, resumes to the same bytes") {
   const Workplace place;
   const std::string longer =
-      "train " + place.config + " --set train.updates=6000 --set train.evaluate_every=1000 --out ";
+      "train " + place.config +
+      " --set train.updates=6000 --set train.evaluate_every=1000 --set train.checkpoint_every=100 --out ";
   const std::string whole = place.folder.path("whole");
   REQUIRE(program(longer + whole).exit_code == 0);
   struct Stop {
@@ -170,6 +171,23 @@ TEST_CASE("what a line becomes does not depend on the lines it is decoded with")
   const Outcome bad = shell("printf 'a\\n\\377\\n' | " + translate + " 2>/dev/null");
   CHECK(bad.exit_code == 1);
   CHECK(std::count(bad.output.begin(), bad.output.end(), '\n') == 1);
+}
+
+TEST_CASE("a second signal, of either kind, ends the process at once") {
+  const Workplace place;
+  const std::string large = " train " + place.config +
+                            " --set train.updates=3 --set task.train_size=20000 --set task.max_length=9"
+                            " --set train.batch_size=16000 --set train.checkpoint_every=1000 --out ";
+  // An update takes long here: what comes after the first signal comes within it.
+  for (const char* second : {"INT", "TERM"}) {
+    const std::string run = place.folder.path(second);
+    const Outcome outcome = shell(
+        "exec 3>/dev/null; " SURD_EXECUTABLE + large + run + " >&3 2>&3 & pid=$!; while [ ! -e " + run +
+        "/metrics.jsonl ]; do sleep 0.01; done; kill -INT $pid; sleep 0.05; kill -" + second + " $pid; wait $pid");
+    CHECK(outcome.exit_code == (std::string(second) == "INT" ? 130 : 143));
+    CHECK_FALSE(fs::exists(run + "/summary.json"));  // there was no time to write one
+    CHECK(fs::is_empty(run + "/checkpoints"));
+  }
 }
 
 TEST_CASE("exit codes: 2 for usage and config, 3 for divergence, 1 for the rest") {

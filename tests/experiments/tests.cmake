@@ -3,8 +3,10 @@ surd_tests(experiments
     command_line_test.cpp
     configs_test.cpp
     describe_options_test.cpp
+    fault_test.cpp
     house_test.cpp
     presets_test.cpp
     read_options_test.cpp
+    resume_test.cpp
     write_options_test.cpp
     yaml_document_test.cpp)

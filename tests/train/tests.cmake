@@ -9,6 +9,7 @@ surd_tests(train
     evaluation_test.cpp
     golden_test.cpp
     golden_trace_test.cpp
+    kill_test.cpp
     optimizer_test.cpp
     optimizer_variants_test.cpp
     probe_test.cpp

@@ -1,0 +1,84 @@
+#include "experiments/run_listener.hpp"
+
+#include "train/files.hpp"
+
+#include <charconv>
+#include <vector>
+
+namespace surd {
+
+std::string LogPosition::text() const { return fmt::format("{},{}", metrics, probe); }
+
+LogPosition LogPosition::parse(const std::string& text) {
+  LogPosition position;
+  const char* end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, position.metrics);
+  const bool comma = first.ec == std::errc() && first.ptr != end && *first.ptr == ',';
+  const auto second = comma ? std::from_chars(first.ptr + 1, end, position.probe) : first;
+  expect(comma && second.ec == std::errc() && second.ptr == end, "checkpoint", "bad log position '{}'", text);
+  return position;
+}
+
+RunListener::RunListener(Console& console, const RunFolder& folder, const RunConfig& config,
+                         const ParameterSet& parameters, const Optimizer& optimizer, const Schedule& schedule,
+                         const LogPosition& position, const StopSignals& signals,
+                         std::function<void(std::uint64_t)> after_update)
+    : console_(console),
+      config_(config),
+      parameters_(parameters),
+      optimizer_(optimizer),
+      schedule_(schedule),
+      signals_(signals),
+      after_update_(std::move(after_update)),
+      checkpoints_(folder.checkpoints(), config.train.keep_checkpoints),
+      metrics_(folder.metrics(), position.metrics) {
+  if (config.probe.every > 0) probe_log_.emplace(folder.probe(), position.probe);
+  sync_folder(folder.path);  // the logs themselves must be there after a loss of power
+  for (const EvaluationRecord& record : read_metrics(folder.metrics()).evaluations) take(record);
+}
+
+void RunListener::take(const EvaluationRecord& record) {
+  last_ = record;
+  if (record.best) best_ = record;
+}
+
+Observer* RunListener::observer(std::uint64_t update) {
+  return probe_log_ && update % config_.probe.every == 0 ? &probe_ : nullptr;
+}
+
+void RunListener::gradients(std::uint64_t update, const ParameterSet& parameters) {
+  if (observer(update) == nullptr) return;
+  probe_.parameters(parameters);
+  std::vector<std::string> lines;
+  for (const Probe::Record& record : probe_.records()) lines.push_back(to_json_line(update, record));
+  probe_log_->write(fmt::format("{}", fmt::join(lines, "\n")));  // hundreds of lines, one call of the system
+  probe_.clear();
+}
+
+void RunListener::updated(const UpdateRecord& record) {
+  tokens_ += record.source_tokens + record.target_tokens;
+  if (record.update % config_.train.log_every == 0 || record.update == config_.train.updates)
+    metrics_.write(to_json_line(record));
+  console_.progress(record.update, config_.train.updates, fmt::format("loss {:.4f}", record.loss));
+  if (after_update_) after_update_(record.update);
+}
+
+void RunListener::evaluated(std::uint64_t update, const Evaluation& evaluation, bool best) {
+  metrics_.write(to_json_line(update, evaluation, best));
+  EvaluationRecord record{update, evaluation.loss, evaluation.perplexity, evaluation.token_accuracy, std::nullopt,
+                          best};
+  if (evaluation.decoded > 0) record.sequence_accuracy = evaluation.sequence_accuracy;
+  take(record);
+  const std::string sequences =
+      evaluation.decoded > 0 ? fmt::format("  sequences {:6.2f} %", 100 * evaluation.sequence_accuracy) : "";
+  console_.line(fmt::format("update {:>6}  valid loss {:.4f}  perplexity {:8.3f}  tokens {:6.2f} %{}{}", update,
+                            evaluation.loss, evaluation.perplexity, 100 * evaluation.token_accuracy, sequences,
+                            best ? "  best" : ""));
+}
+
+void RunListener::checkpoint(const TrainState& state, bool best) {
+  const LogPosition position{metrics_.sync(), probe_log_ ? probe_log_->sync() : 0};
+  checkpoints_.save(parameters_, optimizer_, schedule_, state, position.text(), best);
+}
+
+}  // namespace surd
