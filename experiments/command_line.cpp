@@ -46,7 +46,9 @@ int run_command_line(int argc, const char* const* argv) {
   add_config(sub, train.config, train.settings);
   sub->add_option("--out", train.out, "folder of the run [runs/NAME]")->type_name("DIR");
   sub->add_flag("--resume", train.resume, "go on from the run's last checkpoint");
-  sub->add_option("--replicas", train.replicas, "threads that share each batch")->type_name("N");
+  sub->add_option("--replicas", train.replicas, "threads that share each batch")
+      ->type_name("N")
+      ->check(CLI::Range(1, 256));
 
   EvalArguments eval;
   sub = add(
@@ -63,7 +65,7 @@ int run_command_line(int argc, const char* const* argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   sub->add_option("--length-penalty", translate.length_penalty, "alpha of ((5 + length) / 6)^alpha")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
   sub->add_option("--max-length", translate.max_length, "most tokens of a translation [2 x source + 20]")
       ->check(CLI::Range(1, 1000000));
@@ -84,7 +86,7 @@ int run_command_line(int argc, const char* const* argv) {
       chosen);
   add_run(sub, samples.run, samples.checkpoint);
   sub->add_option("--split", samples.split, "split to take them from")->capture_default_str();
-  sub->add_option("--count", samples.count, "how many")->capture_default_str();
+  sub->add_option("--count", samples.count, "how many")->capture_default_str()->check(CLI::Range(1, 1000000));
 
   std::vector<std::string> compared;
   sub = add(
@@ -122,10 +124,15 @@ int run_command_line(int argc, const char* const* argv) {
     return app.exit(error) == 0 ? exit_done : exit_usage;
   }
   try {
-    return chosen();
+    const int code = chosen();
+    expect(std::fflush(stdout) == 0 && std::ferror(stdout) == 0, "standard output", "cannot be written");
+    return code;
   } catch (const ConfigError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return exit_usage;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "error: there is not enough memory; a smaller model or batch needs less\n");
+    return exit_failed;
   } catch (const std::exception& error) {
     fmt::print(stderr, "error: {}\n", error.what());
     return exit_failed;

@@ -80,7 +80,15 @@ void print_rows(const std::vector<std::vector<std::string>>& rows) {
 
 int compare_command(const std::vector<std::string>& folders) {
   std::vector<ComparedRun> runs;
-  for (const std::string& folder : folders) runs.push_back(read_run(folder));
+  Console console;
+  for (const std::string& folder : folders) {
+    try {
+      runs.push_back(read_run(folder));
+    } catch (const Error& error) {  // a run that has not ended must not hide the others
+      console.warn(fmt::format("{} is left out: {}", folder, error.what()));
+    }
+  }
+  expect(!runs.empty(), "compare", "none of the folders is a run that has ended");
   const std::vector<std::string> paths = differing(runs);
 
   std::map<std::vector<std::string>, std::vector<const Json*>> groups;

@@ -1,3 +1,14 @@
 #include "experiments/command_line.hpp"
 
-int main(int argc, char** argv) { return surd::run_command_line(argc, argv); }
+#include <fcntl.h>
+#include <unistd.h>
+
+int main(int argc, char** argv) {
+  // A standard stream that was closed would give its number to the next file, and messages would go into that.
+  int descriptor = 0;
+  do {
+    descriptor = open("/dev/null", O_RDWR);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  close(descriptor);
+  return surd::run_command_line(argc, argv);
+}
