@@ -32,8 +32,8 @@ class Replicas {
   Replicas(const Replicas&) = delete;
   Replicas& operator=(const Replicas&) = delete;
 
-  /// Adds the batch's gradients to the parameters' own; returns its share of the loss. Where that is not finite, no
-  /// gradients are computed and non_finite() names the first value that is not.
+  /// Adds the batch's gradients to the parameters' own; returns its share of the loss. Where that is not finite, the
+  /// gradients are not to be used, and non_finite() names the first value that is not.
   double accumulate(const Batch& batch, const PassOptions& options);
 
   const std::string& non_finite() const { return non_finite_; }
