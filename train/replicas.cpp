@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <system_error>
 
 namespace surd {
 
@@ -12,10 +13,19 @@ Replicas::Replicas(const Transformer& model, ParameterSet& parameters, std::size
     replicas_.push_back(std::make_unique<Replica>());
     if (i > 0) replicas_[i]->gradients = parameters.make_gradients();
   }
-  for (std::size_t i = 1; i < count; ++i) threads_.emplace_back([this, i] { work(i); });
+  try {
+    for (std::size_t i = 1; i < count; ++i) threads_.emplace_back([this, i] { work(i); });
+  } catch (const std::system_error& error) {
+    const std::size_t started = threads_.size() + 1;
+    stop();
+    throw Error(fmt::format("replicas: the system gave {} of {} threads ({}); set train.replicas to at most {}",
+                            started, count, error.code().message(), started));
+  }
 }
 
-Replicas::~Replicas() {
+Replicas::~Replicas() { stop(); }
+
+void Replicas::stop() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     quit_ = true;

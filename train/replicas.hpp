@@ -27,6 +27,7 @@ struct PassOptions {
 /// always gives the same bits, and different numbers agree up to rounding.
 class Replicas {
  public:
+  /// Throws Error where the system has not so many threads.
   Replicas(const Transformer& model, ParameterSet& parameters, std::size_t count);
   ~Replicas();
   Replicas(const Replicas&) = delete;
@@ -47,6 +48,7 @@ class Replicas {
     std::exception_ptr error;
   };
 
+  void stop();
   void work(std::size_t index);
   void run(std::size_t index);
 

@@ -3,7 +3,11 @@
 #include "tests/train/toy.hpp"
 
 #include <doctest/doctest.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <memory>
 
 namespace surd {
@@ -183,6 +187,40 @@ TEST_CASE("only the first replica is watched") {
   recorder.values.clear();
   replicas.accumulate(batch, pass(batch));
   CHECK(recorder.values.empty());
+}
+
+/// The address space that is in use.
+rlim_t address_space() {
+  std::ifstream file("/proc/self/statm");
+  rlim_t pages = 0;
+  file >> pages;
+  return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+TEST_CASE("where the system has not so many threads, it is an error that says how many there are") {
+  // Room for the stack of one thread more, not of two.
+  constexpr std::size_t stack = std::size_t{1} << 30;
+  pthread_attr_t before, large;
+  REQUIRE(pthread_getattr_default_np(&before) == 0);
+  REQUIRE(pthread_attr_init(&large) == 0);
+  REQUIRE(pthread_attr_setstacksize(&large, stack) == 0);
+  rlimit limit = {};
+  REQUIRE(::getrlimit(RLIMIT_AS, &limit) == 0);
+  Toy toy(vocabulary, test::toy_options(0));
+  REQUIRE(pthread_setattr_default_np(&large) == 0);
+  const rlimit narrow = {address_space() + stack + stack / 2, limit.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_AS, &narrow) == 0);
+  std::string message;
+  try {
+    const Replicas replicas(toy.transformer, toy.parameters, 8);
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  REQUIRE(::setrlimit(RLIMIT_AS, &limit) == 0);
+  REQUIRE(pthread_setattr_default_np(&before) == 0);
+  CAPTURE(message);
+  CHECK(test::contains(message, "replicas: the system gave 2 of 8 threads"));
+  CHECK(test::contains(message, "set train.replicas to at most 2"));
 }
 
 TEST_CASE("there must be a replica") {
