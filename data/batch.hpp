@@ -38,6 +38,9 @@ Batch make_batch(const std::vector<SentencePair>& pairs, const std::vector<std::
 /// Whether pair `a` comes before `b` where pairs are sorted by length: by source, then by target.
 bool shorter(const SentencePair& a, const SentencePair& b);
 
+/// Pairs that are measured or translated together where nobody says otherwise.
+inline constexpr std::size_t evaluation_batch_size = 64;
+
 /// All pairs in a fixed order, shortest source first so that little is padded: for evaluation. A batch's `indices` lead
 /// back to the pairs. Throws Error unless batch_size > 0.
 std::vector<Batch> evaluation_batches(const std::vector<SentencePair>& pairs, std::size_t batch_size);

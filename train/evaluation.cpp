@@ -10,23 +10,36 @@
 namespace surd {
 namespace {
 
-/// Calls f(index of the pair, place in its target, true token, row of log-probabilities) for every target token.
+/// Rows whose logits are held at a time: as many as training holds.
+constexpr std::size_t tile_rows = 256;
+
+/// Calls f(index of the pair, place in its target, true token, row of log-probabilities) for every target token. Only
+/// a tile of the rows has its logits at a time, and padding never does.
 template <class F>
 void for_each_target(const Transformer& model, const std::vector<SentencePair>& pairs, std::size_t batch_size, F f) {
   TapeOptions inference;
   inference.record = inference.training = false;
-  Tape tape(inference);
+  Tape tape(inference), tile_tape(inference);
   for (const Batch& batch : evaluation_batches(pairs, batch_size)) {
     tape.reset(inference);
     const Variable encoded = model.encode(tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths);
-    const Variable hidden =
-        model.decode({batch.target_input, batch.size, batch.target_length}, encoded, batch.source_lengths);
-    Tensor rows = model.logits(hidden).value();
-    const std::size_t vocabulary = row_length(rows);
-    for (std::size_t b = 0; b < batch.size; ++b) {
-      for (std::size_t t = 0; t < batch.target_lengths[b]; ++t) {
-        const std::size_t place = b * batch.target_length + t;
-        Real* row = rows.data() + place * vocabulary;
+    const Tensor& hidden =
+        model.decode({batch.target_input, batch.size, batch.target_length}, encoded, batch.source_lengths).value();
+    std::vector<std::size_t> places;  // of the rows that are no padding
+    for (std::size_t b = 0; b < batch.size; ++b)
+      for (std::size_t t = 0; t < batch.target_lengths[b]; ++t) places.push_back(b * batch.target_length + t);
+    const std::size_t width = row_length(hidden);
+    for (std::size_t begin = 0; begin < places.size(); begin += tile_rows) {
+      const std::size_t count = std::min(tile_rows, places.size() - begin);
+      Tensor tile(Shape{count, width});
+      for (std::size_t i = 0; i < count; ++i)
+        std::copy_n(hidden.data() + places[begin + i] * width, width, tile.data() + i * width);
+      tile_tape.reset(inference);
+      Tensor rows = model.logits(tile_tape.input(std::move(tile))).value();
+      const std::size_t vocabulary = row_length(rows);
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t place = places[begin + i], b = place / batch.target_length, t = place % batch.target_length;
+        Real* row = rows.data() + i * vocabulary;
         kernels::log_softmax_row(row, row, vocabulary);
         f(batch.indices[b], t, batch.target_output[place], row, vocabulary);
       }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "data/dataset.hpp"
+#include "data/batch.hpp"
 #include "layers/transformer.hpp"
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Evaluation {
 };
 
 struct EvaluationOptions {
-  std::size_t batch_size = 64;
+  std::size_t batch_size = evaluation_batch_size;
   std::size_t decode_at_most = static_cast<std::size_t>(-1);  ///< the first pairs are translated; 0: none
 };
 
