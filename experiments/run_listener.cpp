@@ -15,7 +15,8 @@ LogPosition LogPosition::parse(const std::string& text) {
   const auto first = std::from_chars(text.data(), end, position.metrics);
   const bool comma = first.ec == std::errc() && first.ptr != end && *first.ptr == ',';
   const auto second = comma ? std::from_chars(first.ptr + 1, end, position.probe) : first;
-  expect(comma && second.ec == std::errc() && second.ptr == end, "checkpoint", "bad log position '{}'", text);
+  expect(comma && second.ec == std::errc() && second.ptr == end, "checkpoint",
+         "bad log position '{}'; remove the file, and --resume uses the one before it", text);
   return position;
 }
 
@@ -42,12 +43,14 @@ void RunListener::take(const EvaluationRecord& record) {
   if (record.best) best_ = record;
 }
 
-Observer* RunListener::observer(std::uint64_t update) {
-  return probe_log_ && update % config_.probe.every == 0 ? &probe_ : nullptr;
+Observer* RunListener::observer(std::uint64_t update, std::size_t index, const Batch& batch) {
+  if (index > 0 || !probes(update)) return nullptr;  // of all batches alike, the first
+  probe_.set_lengths(batch.source_lengths, batch.target_lengths);
+  return &probe_;
 }
 
 void RunListener::gradients(std::uint64_t update, const ParameterSet& parameters) {
-  if (observer(update) == nullptr) return;
+  if (!probes(update)) return;
   probe_.parameters(parameters);
   std::vector<std::string> lines;
   for (const Probe::Record& record : probe_.records()) lines.push_back(to_json_line(update, record));
@@ -71,9 +74,9 @@ void RunListener::evaluated(std::uint64_t update, const Evaluation& evaluation, 
   take(record);
   const std::string sequences =
       evaluation.decoded > 0 ? fmt::format("  sequences {:6.2f} %", 100 * evaluation.sequence_accuracy) : "";
-  console_.line(fmt::format("update {:>6}  valid loss {:.4f}  perplexity {:8.3f}  tokens {:6.2f} %{}{}", update,
-                            evaluation.loss, evaluation.perplexity, 100 * evaluation.token_accuracy, sequences,
-                            best ? "  best" : ""));
+  // The perplexity is exp(loss): metrics.jsonl and `surd eval` have it.
+  console_.line(fmt::format("update {:>6}  valid loss {:7.4f}  tokens {:6.2f} %{}{}", update, evaluation.loss,
+                            100 * evaluation.token_accuracy, sequences, best ? "  best" : ""));
 }
 
 void RunListener::checkpoint(const TrainState& state, bool best) {

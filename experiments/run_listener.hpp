@@ -32,7 +32,7 @@ class RunListener : public TrainListener {
               const Optimizer& optimizer, const Schedule& schedule, const LogPosition& position,
               const StopSignals& signals, std::function<void(std::uint64_t)> after_update);
 
-  Observer* observer(std::uint64_t update) override;
+  Observer* observer(std::uint64_t update, std::size_t index, const Batch& batch) override;
   void gradients(std::uint64_t update, const ParameterSet& parameters) override;
   void updated(const UpdateRecord& record) override;
   void evaluated(std::uint64_t update, const Evaluation& evaluation, bool best) override;
@@ -47,6 +47,7 @@ class RunListener : public TrainListener {
 
  private:
   void take(const EvaluationRecord& record);
+  bool probes(std::uint64_t update) const { return probe_log_ && update % config_.probe.every == 0; }
 
   Console& console_;
   const RunConfig& config_;

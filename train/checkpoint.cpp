@@ -1,6 +1,7 @@
 #include "train/checkpoint.hpp"
 
 #include "train/files.hpp"
+#include "train/json_object.hpp"
 #include "train/safetensors.hpp"
 
 #include <nlohmann/json.hpp>
@@ -19,6 +20,7 @@ constexpr const char* real_name = sizeof(Real) == 4 ? "float" : "double";
 constexpr const char* format = "surd-checkpoint-1";
 constexpr const char* prefix = "update-";
 constexpr const char* suffix = ".safetensors";
+constexpr const char* way_out = "the file was changed by hand: remove it, and --resume uses the one before it";
 constexpr const char* slot_prefix = "optimizer.";
 
 std::string slot_name(const Optimizer::Slot& slot, const Parameter& parameter) {
@@ -36,16 +38,16 @@ Json to_json(const TrainState& state) {
           {"finished", state.finished}};
 }
 
-TrainState state_from(const Json& json) {
+TrainState state_from(const JsonObject& json) {
   TrainState state;
-  json.at("update").get_to(state.update);
-  json.at("epoch").get_to(state.epoch);
-  json.at("next_batch").get_to(state.next_batch);
-  json.at("target_tokens").get_to(state.target_tokens);
-  if (!json.at("best").is_null()) state.best = json["best"].get<double>();
-  json.at("best_update").get_to(state.best_update);
-  json.at("evaluations_without_improvement").get_to(state.evaluations_without_improvement);
-  json.at("finished").get_to(state.finished);
+  state.update = json.count("update");
+  state.epoch = json.count("epoch");
+  state.next_batch = json.count("next_batch");
+  state.target_tokens = json.count("target_tokens");
+  if (!json.is_null("best")) state.best = json.real("best");
+  state.best_update = json.count("best_update");
+  state.evaluations_without_improvement = json.count("evaluations_without_improvement");
+  state.finished = json.truth("finished");
   return state;
 }
 
@@ -97,7 +99,6 @@ void Checkpoints::save(const ParameterSet& parameters, const Optimizer& optimize
     for (const Parameter& parameter : parameters)
       view.tensors.emplace_back(slot_name(slot, parameter), &slot.tensors[parameter.index]);
   const std::string bytes = encode_safetensors(view);
-  if (best) write_file_atomically((fs::path(folder_) / "best.safetensors").string(), bytes);
   const std::string latest = (fs::path(folder_) / fmt::format("{}{:08}{}", prefix, state.update, suffix)).string();
   write_file_atomically(latest, bytes);
   std::size_t kept = 0;
@@ -107,6 +108,8 @@ void Checkpoints::save(const ParameterSet& parameters, const Optimizer& optimize
     std::error_code ignored;  // one too many does no harm
     if (!keep) fs::remove(path, ignored);
   }
+  // Last: if it fails, resume() goes on from `latest` and makes up for it.
+  if (best) write_file_atomically(best_file(), bytes);
 }
 
 void Checkpoints::expect_space(const ParameterSet& parameters, const Optimizer& optimizer) const {
@@ -127,26 +130,29 @@ void Checkpoints::expect_space(const ParameterSet& parameters, const Optimizer& 
       megabytes(needed), keep_, megabytes(one), megabytes(available));
 }
 
+std::string Checkpoints::best_file() const { return (fs::path(folder_) / "best.safetensors").string(); }
+
 std::vector<std::string> Checkpoints::newest_first() const {
   std::vector<std::string> paths;
-  if (!fs::exists(folder_)) return paths;
-  for (const auto& entry : fs::directory_iterator(folder_)) {
-    const std::string name = entry.path().filename().string();
-    if (name.rfind(prefix, 0) == 0 && entry.path().extension() == suffix) paths.push_back(entry.path().string());
-  }
-  std::sort(paths.rbegin(), paths.rend());  // the numbers have leading zeros
+  for (const std::string& name : names_in(folder_))
+    if (name.rfind(prefix, 0) == 0 && fs::path(name).extension() == suffix)
+      paths.push_back((fs::path(folder_) / name).string());
+  std::reverse(paths.begin(), paths.end());  // the numbers have leading zeros
   return paths;
 }
 
 std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, Optimizer& optimizer,
                                                       Schedule& schedule,
                                                       const std::function<void(const std::string&)>& warn) const {
-  const auto paths = newest_first();
+  auto paths = newest_first();
+  if (path_exists(best_file())) paths.push_back(best_file());
   if (paths.empty()) return std::nullopt;
   for (const std::string& path : paths) {
     TensorFile file;
+    std::string bytes;
     try {
-      file = read_safetensors(path);
+      bytes = read_file(path);
+      file = decode_safetensors(bytes, path);
     } catch (const Error& error) {
       warn(error.what());
       continue;
@@ -160,21 +166,26 @@ std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, 
     for (Optimizer::Slot& slot : optimizer.slots())
       for (const Parameter& parameter : parameters)
         slot.tensors[parameter.index] = file.tensors.at(slot_name(slot, parameter));
+    const auto text = [&](const char* key) {
+      const auto found = file.metadata.find(key);
+      expect(found != file.metadata.end(), path, "its metadata have no '{}'; {}", key, way_out);
+      return found->second;
+    };
+    const Saved saved{state_from({text("state"), path + ": state", way_out}), text("log_position")};
     try {
-      optimizer.set_updates(std::stoull(file.metadata.at("optimizer_updates")));
-      schedule.restore(Json::parse(file.metadata.at("schedule")).get<std::map<std::string, double>>());
-      return Saved{state_from(Json::parse(file.metadata.at("state"))), file.metadata.at("log_position")};
-    } catch (const std::exception& error) {
-      throw Error(fmt::format("{}: its state cannot be read: {}", path, error.what()));
+      optimizer.set_updates(std::stoull(text("optimizer_updates")));
+      schedule.restore(JsonObject(text("schedule"), path + ": schedule", way_out).reals());
+    } catch (const std::logic_error&) {  // of std::stoull, or of a map that lacks a key
+      throw Error(fmt::format("{}: 'optimizer_updates' or 'schedule' cannot be read; {}", path, way_out));
     }
+    // It is the best, and the run may have stopped before that was written.
+    if (saved.state.update == saved.state.best_update && path != best_file()) write_file_atomically(best_file(), bytes);
+    return saved;
   }
   throw Error(fmt::format("{}: every checkpoint is damaged; train again into another folder", folder_));
 }
 
-std::string Checkpoints::best_path() const {
-  const fs::path best = fs::path(folder_) / "best.safetensors";
-  return fs::exists(best) ? best.string() : last_path();
-}
+std::string Checkpoints::best_path() const { return path_exists(best_file()) ? best_file() : last_path(); }
 
 std::string Checkpoints::last_path() const {
   const auto paths = newest_first();

@@ -28,7 +28,8 @@ class Checkpoints {
     std::string log_position;  ///< whatever the caller gave to save()
   };
 
-  /// Writes one and then removes the oldest beyond those to keep. Throws Error; then the older ones are as they were.
+  /// Writes the latest one, then removes the oldest beyond those to keep, then writes the best. Throws Error; then what
+  /// was written before is whole, and resume() goes on from the latest.
   void save(const ParameterSet& parameters, const Optimizer& optimizer, const Schedule& schedule,
             const TrainState& state, const std::string& log_position, bool best) const;
 
@@ -36,8 +37,9 @@ class Checkpoints {
   /// is being written. What the folder holds already counts as room, for it will be replaced.
   void expect_space(const ParameterSet& parameters, const Optimizer& optimizer) const;
 
-  /// Restores from the latest whole checkpoint; damaged ones are passed over, and `warn` is told of each. Nothing where
-  /// there is none at all. Throws Error when there are only damaged ones, or they do not fit the model.
+  /// Restores from the latest whole checkpoint, or from the best where every later one is damaged; `warn` is told of
+  /// each that is passed over. Writes the best file if the run stopped before it could. Nothing where there is none at
+  /// all. Throws Error when there are only damaged ones, or they do not fit the model.
   std::optional<Saved> resume(ParameterSet& parameters, Optimizer& optimizer, Schedule& schedule,
                               const std::function<void(const std::string&)>& warn) const;
 
@@ -46,6 +48,7 @@ class Checkpoints {
   std::string last_path() const;
 
  private:
+  std::string best_file() const;
   std::vector<std::string> newest_first() const;
 
   std::string folder_;

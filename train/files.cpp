@@ -7,13 +7,13 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <limits>
 #include <utility>
-#include <vector>
 
 namespace surd {
 namespace {
@@ -26,6 +26,15 @@ SystemCalls real_calls;
 SystemCalls* calls = &real_calls;
 
 std::string reason() { return std::strerror(errno); }
+
+fs::file_status status_of(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  // A path that leads nowhere is an answer, not an error.
+  expect(status.type() != fs::file_type::none, path, "cannot be looked at: {}; mend its access rights, or name another",
+         error.message());
+  return status;
+}
 
 }  // namespace
 
@@ -122,6 +131,21 @@ void remove_temporary_files(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator(folder, error))
     if (entry.path().extension() == temporary_suffix && entry.is_regular_file(error)) found.push_back(entry.path());
   for (const fs::path& path : found) fs::remove(path, error);
+}
+
+bool path_exists(const std::string& path) { return fs::exists(status_of(path)); }
+
+bool is_folder(const std::string& path) { return fs::is_directory(status_of(path)); }
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  if (!path_exists(folder)) return names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  expect(!error, folder, "cannot be listed: {}; mend its access rights, or name another", error.message());
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 std::uint64_t available_bytes(const std::string& folder) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace surd {
 
@@ -74,6 +75,13 @@ void sync_folder(const std::string& folder);
 
 /// Removes the temporary files that write_file_atomically left in a folder when it was killed.
 void remove_temporary_files(const std::string& folder);
+
+/// Whether there is a file or folder. Throws Error with the system's reason where that cannot be told.
+bool path_exists(const std::string& path);
+bool is_folder(const std::string& path);
+
+/// Names of what a folder holds, sorted; none where there is no folder. Throws Error with the system's reason.
+std::vector<std::string> names_in(const std::string& folder);
 
 /// Bytes that can still be written to a folder's file system; the largest number where it does not say.
 std::uint64_t available_bytes(const std::string& folder);

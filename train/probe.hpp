@@ -18,7 +18,7 @@ struct ProbeOptions {
 };
 
 /// Diagnostics of one update, gathered by watching the tape: nothing in the layers knows of it. Watches the first
-/// replica's slice of the batch.
+/// replica's slice of the batches it is given.
 class Probe : public Observer {
  public:
   /// One quantity of one place, e.g. ("encoder.0.self_attention", "scores", "std", 1.02).
@@ -28,6 +28,10 @@ class Probe : public Observer {
     std::string statistic;
     double number;
   };
+
+  /// The positions before the padding in each row of the batch to be watched, of which a slice holds the first rows:
+  /// attention of a query that is padding does not count. Where they are not given, every query counts.
+  void set_lengths(std::vector<std::size_t> source, std::vector<std::size_t> target);
 
   void value(const std::string& path, std::string_view what, const Tensor& value) override;
   void gradient(const std::string& path, std::string_view what, const Tensor& gradient) override;
@@ -40,7 +44,11 @@ class Probe : public Observer {
  private:
   void add(const std::string& path, std::string_view what, const char* statistic, double number);
 
+  /// Whether a row of attention scores or weights [B, H, Tq, Tk] has a query that is no padding.
+  bool counts(const std::string& path, const Tensor& attention, std::size_t row) const;
+
   std::vector<Record> records_;
+  std::vector<std::size_t> source_lengths_, target_lengths_;
 };
 
 }  // namespace surd

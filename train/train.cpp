@@ -87,7 +87,7 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
       pass.divisor = static_cast<Real>(target_tokens);
       pass.seed = run.seed;
       pass.step = state.update * options.accumulate + i;
-      pass.observer = listener.observer(state.update);
+      pass.observer = listener.observer(state.update, i, batches[i]);
       loss += replicas.accumulate(batches[i], pass);
       if (!std::isfinite(loss)) throw Diverged(state.update, replicas.non_finite());
     }
@@ -103,7 +103,8 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
 
     bool best = false;
     if (state.update % options.evaluate_every == 0 || state.update == options.updates) {
-      const Evaluation evaluation = evaluate(run.model, run.valid_pairs, {64, options.evaluate_sequences});
+      const Evaluation evaluation =
+          evaluate(run.model, run.valid_pairs, {evaluation_batch_size, options.evaluate_sequences});
       if (!std::isfinite(evaluation.loss)) throw Diverged(state.update, "the validation loss");
       run.schedule.observe(evaluation.loss);
       best = take(evaluation, options.metric, state);

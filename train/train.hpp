@@ -63,8 +63,8 @@ struct UpdateRecord {
 class TrainListener {
  public:
   virtual ~TrainListener() = default;
-  /// Asked before each update: who is to watch its passes; null: nobody, which costs nothing.
-  virtual Observer* observer(std::uint64_t /*update*/) { return nullptr; }
+  /// Asked before the pass over the index-th batch of an update: who is to watch it; null: nobody, which costs nothing.
+  virtual Observer* observer(std::uint64_t /*update*/, std::size_t /*index*/, const Batch&) { return nullptr; }
   /// The gradients of an update, before it is applied.
   virtual void gradients(std::uint64_t /*update*/, const ParameterSet&) {}
   virtual void updated(const UpdateRecord&) {}

@@ -3,9 +3,12 @@
 #include "tests/data/temporary_directory.hpp"
 #include "tests/train/toy.hpp"
 #include "train/files.hpp"
+#include "train/safetensors.hpp"
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cerrno>
 #include <filesystem>
 #include <set>
 
@@ -246,6 +249,81 @@ TEST_CASE("a checkpoint that cannot be written is an error and leaves the older 
   CHECK_THROWS_AS(run.save(checkpoints, 2), Error);
   CHECK(run.resume(checkpoints)->state.update == 1);
   CHECK_THROWS_AS(run.save(Checkpoints(directory.path("missing"), 2), 1), Error);
+}
+
+/// The disk is full as soon as a checkpoint has got its final name.
+struct FullAfterRename : SystemCalls {
+  int rename(const char* from, const char* to) override {
+    full = true;
+    return SystemCalls::rename(from, to);
+  }
+  ssize_t write(int descriptor, const void* bytes, std::size_t count) override {
+    if (!full) return SystemCalls::write(descriptor, bytes, count);
+    errno = ENOSPC;
+    return -1;
+  }
+  bool full = false;
+};
+
+TEST_CASE("a disk that is full between the latest and the best loses no update, and resuming writes the best") {
+  const TemporaryDirectory directory;
+  const Checkpoints checkpoints(directory.path(), 2);
+  Run run(3), restored(9);
+  TrainState state;
+  state.update = state.best_update = 7;
+  {
+    FullAfterRename disk;
+    const ReplacedSystemCalls replaced(disk);
+    CHECK_THROWS_AS(checkpoints.save(run.parameters, *run.optimizer, run.schedule, state, "", true), Error);
+  }
+  CHECK(files_in(directory.path()) == std::set<std::string>{"update-00000007.safetensors"});
+  CHECK(restored.resume(checkpoints)->state.update == 7);
+  CHECK(restored == run);
+  CHECK(read_file(directory.path("best.safetensors")) == read_file(checkpoints.last_path()));
+}
+
+TEST_CASE("where only the best is whole, it is gone on from") {
+  const TemporaryDirectory directory;
+  const Checkpoints checkpoints(directory.path(), 2);
+  Run best(1), restored(9);
+  best.save(checkpoints, 1, true);
+  Run(2).save(checkpoints, 2);
+  for (const char* name : {"update-00000001.safetensors", "update-00000002.safetensors"}) damage(directory.path(name));
+  CHECK(restored.resume(checkpoints)->state.update == 1);
+  CHECK(restored == best);
+  CHECK(restored.warnings.size() == 2);
+}
+
+TEST_CASE("metadata that were changed by hand name their key and the way out") {
+  const TemporaryDirectory directory;
+  const Checkpoints checkpoints(directory.path(), 2);
+  Run run(1);
+  run.save(checkpoints, 1);
+  const TensorFile whole = read_safetensors(checkpoints.last_path());
+  const auto error_with = [&](const std::string& key, const std::string& value) {
+    TensorFileView view;
+    view.metadata = whole.metadata;
+    view.metadata[key] = value;
+    if (value.empty()) view.metadata.erase(key);
+    for (const auto& [name, tensor] : whole.tensors) view.tensors.emplace_back(name, &tensor);
+    write_file_atomically(checkpoints.last_path(), encode_safetensors(view));
+    return message_of([&] { run.resume(checkpoints); });
+  };
+  const std::string way_out = "remove it, and --resume uses the one before it";
+  for (const auto& [key, value, message] : std::vector<std::array<std::string, 3>>{
+           {"state", "{}", "state: has no 'update'"},
+           {"state", "7", "state: is not a JSON object"},
+           {"state", "{\"update\": \"x\"}", "state: 'update' is not a count"},
+           {"state", "", "no 'state'"},
+           {"schedule", "{\"factor\": \"x\"}", "schedule: 'factor' is not a number"},
+           {"schedule", "{}", "'schedule' cannot be read"},
+           {"optimizer_updates", "x", "'optimizer_updates' or"}}) {
+    const std::string error = error_with(key, value);
+    CAPTURE(error);
+    CHECK(contains(error, message));
+    CHECK(contains(error, way_out));
+    CHECK(contains(error, "update-00000001.safetensors"));
+  }
 }
 
 }  // namespace

@@ -74,6 +74,30 @@ TEST_CASE("attention weights are recorded as entropy relative to that of an even
   CHECK(entropy_of(tensor_of({2, 2}, {1, 0, 0, 0})) == 0);
 }
 
+TEST_CASE("attention of padded queries does not count, by the lengths of the side they are on") {
+  // Two rows of the batch, one head, two queries, two keys; the second row's second query is padding in the source, the
+  // first row's in the target.
+  const Tensor scores = tensor_of({2, 1, 2, 2}, {1, 1, 50, 3, 7, 7, 90, 2});
+  const Tensor weights = tensor_of({2, 1, 2, 2}, {0.5, 0.5, 0.75, 0.25, 0.5, 0.5, 1, 0});
+  const double uneven = -(0.75 * std::log(0.75) + 0.25 * std::log(0.25)) / std::log(2.0);
+  const auto max_of = [&](Probe probe, const char* path) {
+    probe.value(path, "scores", scores);
+    return probe.records().at(1).number;
+  };
+  const auto entropy_at = [&](Probe probe, const char* path) {
+    probe.value(path, "weights", weights);
+    return probe.records().at(0).number;
+  };
+  Probe probe;
+  CHECK(max_of(probe, "encoder.0.self_attention") == 90);
+  probe.set_lengths({2, 1, 9}, {1, 2, 9});  // of a batch of three, of which a replica has two
+  CHECK(max_of(probe, "encoder.0.self_attention") == 50);
+  CHECK(max_of(probe, "decoder.0.self_attention") == 90);
+  CHECK(max_of(probe, "decoder.0.cross_attention") == 90);
+  CHECK(entropy_at(probe, "encoder.0.self_attention") == Approx((1 + uneven + 1) / 3));
+  CHECK(entropy_at(probe, "decoder.0.cross_attention") == Approx(1));
+}
+
 TEST_CASE("parameters are recorded as norms, with their gradients' where they have one") {
   ParameterSet parameters;
   test::set_gradient(parameters.add("a", tensor_of({2}, {3, 4})), tensor_of({2}, {-5, 12}));

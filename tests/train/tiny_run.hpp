@@ -49,7 +49,9 @@ struct Run : TrainListener {
     go(saved->state);
   }
 
-  Observer* observer(std::uint64_t update) override { return update % watch_every == 0 ? &probe : nullptr; }
+  Observer* observer(std::uint64_t update, std::size_t, const Batch&) override {
+    return update % watch_every == 0 ? &probe : nullptr;
+  }
   void updated(const UpdateRecord& r) override {
     if (r.update == kill_at) throw Killed();
     log.push_back(fmt::format("{} {} {} {} {} {} {}", r.update, r.epoch, r.loss, r.gradient_norm, r.learning_rate,
