@@ -12,7 +12,6 @@ namespace surd {
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 16;
-constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 bool named_gzip(std::string_view path) { return path.size() >= 3 && path.substr(path.size() - 3) == ".gz"; }
 

@@ -11,7 +11,9 @@ void ParallelTextOptions::fields(Fields& f) {
     f(name, path, help);
     f.rule(!path.empty(), name, "must name a file");
   };
-  file("train_source", train_source, "sentences to train on, one a line; UTF-8, plain or .gz");
+  file("train_source", train_source,
+       "sentences to train on, one a line; UTF-8, plain or .gz; a relative path begins at the folder surd is run in, "
+       "here and below");
   file("train_target", train_target, "their translations, line by line");
   file("valid_source", valid_source, "sentences to validate on");
   file("valid_target", valid_target, "their translations");

@@ -21,6 +21,9 @@ inline constexpr std::string_view space_token = "\xe2\x96\x81";
 /// Whether a line holds nothing but ASCII white space (space, tabs, line ends, form feed).
 bool is_blank(std::string_view line);
 
+/// U+FEFF in UTF-8, which some editors write at the start of a file.
+inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
 /// Byte offset at which the first ill-formed UTF-8 sequence starts, or nothing where the text is valid. Strict
 /// (Unicode, table 3-7): overlong forms, surrogates and code points above U+10FFFF are ill-formed.
 std::optional<std::size_t> find_invalid_utf8(std::string_view text);

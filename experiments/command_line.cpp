@@ -3,6 +3,7 @@
 #include "autograd/error.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/config_error.hpp"
+#include "experiments/usage_error.hpp"
 #include "experiments/version.hpp"
 
 #include <CLI/CLI.hpp>
@@ -129,6 +130,9 @@ int run_command_line(int argc, const char* const* argv) {
     return code;
   } catch (const ConfigError& error) {
     fmt::print(stderr, "{}\n", error.what());
+    return exit_usage;
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
     return exit_usage;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "error: there is not enough memory; a smaller model or batch needs less\n");

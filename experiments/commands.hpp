@@ -1,5 +1,7 @@
 #pragma once
 
+#include "data/batch.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,7 +39,7 @@ struct TranslateArguments {
   std::size_t beam = 1;
   double length_penalty = 1;
   std::optional<std::size_t> max_length;
-  std::size_t batch_size = 64;
+  std::size_t batch_size = evaluation_batch_size;
 };
 int translate_command(const TranslateArguments& arguments);
 

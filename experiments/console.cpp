@@ -3,8 +3,10 @@
 #include "experiments/text_format.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -15,7 +17,16 @@ constexpr std::size_t bar_width = 24;
 constexpr double seconds_between_bars = 0.1;
 constexpr double seconds_between_lines = 5;
 
-bool is_terminal(int descriptor) { return isatty(descriptor) == 1; }
+/// One that moves its cursor and shows colours.
+bool is_terminal(int descriptor) {
+  const char* kind = std::getenv("TERM");
+  return isatty(descriptor) == 1 && (kind == nullptr || std::string_view(kind) != "dumb");
+}
+
+std::size_t columns_of(int descriptor) {
+  winsize size = {};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : screen_width;
+}
 
 bool wants_colour(int descriptor) {
   const char* no_color = std::getenv("NO_COLOR");
@@ -36,8 +47,19 @@ const char* code(Console::Style style) {
 }  // namespace
 
 std::string styled(std::string_view text, Console::Style style, int descriptor) {
-  if (style == Console::Style::plain || !wants_colour(descriptor)) return std::string(text);
+  if (text.empty() || style == Console::Style::plain || !wants_colour(descriptor)) return std::string(text);
   return fmt::format("{}{}\033[0m", code(style), text);
+}
+
+BarLine bar_line(std::uint64_t done, std::uint64_t total, std::string_view text, std::size_t columns) {
+  constexpr std::size_t smallest_bar = 4;
+  const std::size_t room = columns > 0 ? columns - 1 : 0;  // in the last column some terminals begin a new line
+  const std::size_t width = room > text.size() ? std::min(bar_width, room - text.size() - 1) : 0;
+  if (width < smallest_bar) return {"", std::string(text.substr(0, room))};
+  const std::size_t filled = total == 0 ? width : width * std::min(done, total) / total;
+  std::string bar;
+  for (std::size_t i = 0; i < width; ++i) bar += i < filled ? "━" : "╌";
+  return {bar, " " + std::string(text)};
 }
 
 void Console::line(std::string_view text) {
@@ -75,11 +97,9 @@ void Console::progress(std::uint64_t done, std::uint64_t total, std::string_view
     fmt::print(stderr, "{}/{}  {:.1f}/s  {}  {} left\n", done, total, rate, details, left);
     return;
   }
-  const std::size_t filled = total == 0 ? bar_width : bar_width * done / total;
-  std::string bar;
-  for (std::size_t i = 0; i < bar_width; ++i) bar += i < filled ? "━" : "╌";
-  fmt::print(stderr, "\r\033[K{} {}/{}  {:.1f}/s  {}  {} left", styled(bar, Style::green, STDERR_FILENO), done, total,
-             rate, details, left);
+  const std::string text = fmt::format("{}/{}  {:.1f}/s  {}  {} left", done, total, rate, details, left);
+  const BarLine line = bar_line(done, total, text, columns_of(STDERR_FILENO));
+  fmt::print(stderr, "\r\033[K{}{}", styled(line.bar, Style::green, STDERR_FILENO), line.text);
   std::fflush(stderr);
   bar_shown_ = true;
 }

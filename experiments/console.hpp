@@ -33,7 +33,15 @@ class Console {
   bool bar_shown_ = false;
 };
 
-/// `text` with the escape sequences of a style if `descriptor` is a terminal and NO_COLOR is not set.
+/// A progress line no wider than a terminal: the bar shrinks, then goes, then the text is cut.
+struct BarLine {
+  std::string bar;   ///< "━━╌╌", or empty
+  std::string text;  ///< ASCII
+};
+BarLine bar_line(std::uint64_t done, std::uint64_t total, std::string_view text, std::size_t columns);
+
+/// `text` with the escape sequences of a style if `descriptor` is a terminal (other than TERM=dumb) and NO_COLOR is not
+/// set.
 std::string styled(std::string_view text, Console::Style style, int descriptor);
 
 }  // namespace surd

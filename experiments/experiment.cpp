@@ -15,7 +15,8 @@ std::vector<std::string> describe(const RunConfig& config, const Corpus& corpus,
                                   double learning_rate, double padding_share) {
   std::vector<std::string> splits;
   for (const Split& split : corpus.splits)
-    splits.push_back(fmt::format("{} {}", with_commas(split.pairs.size()), split.name));
+    splits.push_back(fmt::format("{}{} {}", splits.empty() ? config.task.name() + ": " : "",
+                                 with_commas(split.pairs.size()), split.name));
   const Skipped skipped = corpus.skipped();
   if (skipped.empty + skipped.overlong > 0)
     splits.push_back(fmt::format("skipped {} empty, {} overlong", skipped.empty, skipped.overlong));
@@ -30,14 +31,17 @@ std::vector<std::string> describe(const RunConfig& config, const Corpus& corpus,
   const std::string batch = t.batching.batch_size ? fmt::format("{} pairs", *t.batching.batch_size)
                                                   : fmt::format("{} tokens", t.batching.batch_tokens.value_or(0));
   return {
-      fmt::format("task        {}: {}", config.task.name(), fmt::join(splits, ", ")),
+      labelled("task", splits, ","),
       fmt::format("vocabulary  source {}, target {}{}", codec.source_vocabulary().size(), rows,
                   codec.shared_vocabulary() ? " (shared)" : ""),
-      fmt::format("model       d_model {}, heads {}, layers {}+{}, {} {}, {} positions, {} feed-forward", m.d_model,
-                  m.heads, m.encoder_layers, m.decoder_layers, name_of(m.norm.placement), m.norm.kind.name(),
-                  m.positions.name(), m.feed_forward.name()),
+      labelled("model",
+               {fmt::format("d_model {}", m.d_model), fmt::format("heads {}", m.heads),
+                fmt::format("layers {}+{}", m.encoder_layers, m.decoder_layers),
+                fmt::format("{} {}", name_of(m.norm.placement), m.norm.kind.name()),
+                fmt::format("{} positions", m.positions.name()), fmt::format("{} feed-forward", m.feed_forward.name())},
+               ","),
       fmt::format("parameters  {}", with_commas(model.parameters().element_count())),
-      fmt::format("factors     {}", fmt::join(factors, "; ")),
+      labelled("factors", factors, ";"),
       fmt::format("embedding   {} of std {:.4g}, tie: {}", name_of(init.distribution), init.deviation(rows, m.d_model),
                   name_of(m.embedding.tie)),
       fmt::format("optimizer   {}, learning rate {:g}, clip norm {}", config.optimizer.name(), learning_rate,

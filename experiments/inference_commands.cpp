@@ -3,6 +3,7 @@
 #include "experiments/commands.hpp"
 #include "experiments/console.hpp"
 #include "experiments/run_folder.hpp"
+#include "experiments/usage_error.hpp"
 #include "train/decoding.hpp"
 #include "train/evaluation.hpp"
 
@@ -40,6 +41,24 @@ std::vector<TokenId> encode(const OpenRun& run, const std::string& line, const s
   return ids;
 }
 
+/// Reads line `number` of standard input; false at its end. Throws Error where it cannot be read or is not UTF-8.
+bool next_line(std::string& line, std::size_t number) {
+  errno = 0;
+  if (!std::getline(std::cin, line)) {
+    const int reason = errno;
+    expect(std::ferror(stdin) == 0, "standard input", "line {} cannot be read: {}", number, std::strerror(reason));
+    return false;
+  }
+  if (number == 1 && line.rfind(byte_order_mark, 0) == 0) line.erase(0, byte_order_mark.size());
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  if (const auto invalid = find_invalid_utf8(line))
+    throw Error(
+        fmt::format("standard input:{}:{}: invalid UTF-8 (byte {:#04x}); convert the text, e.g. by iconv -t "
+                    "UTF-8",
+                    number, *invalid + 1, static_cast<unsigned char>(line[*invalid])));
+  return true;
+}
+
 /// Options of a translation whose length a person did not limit: twice the source and some more.
 DecodingOptions translation_options(const std::optional<std::size_t>& max_length) {
   DecodingOptions options;
@@ -54,7 +73,8 @@ int eval_command(const EvalArguments& arguments) {
   blas::initialize();
   OpenRun run(arguments.run, arguments.checkpoint);
   const Dataset dataset(run.config.task.make()->load(run.config.seed), run.codec);
-  const Evaluation result = evaluate(run.model.transformer(), dataset.split(arguments.split), EvaluationOptions{});
+  const auto* pairs = as_usage([&] { return &dataset.split(arguments.split); });
+  const Evaluation result = evaluate(run.model.transformer(), *pairs, EvaluationOptions{});
   const Json json{{"split", arguments.split},
                   {"checkpoint", arguments.checkpoint},
                   {"pairs", result.pairs},
@@ -66,9 +86,11 @@ int eval_command(const EvalArguments& arguments) {
   if (arguments.json) {
     fmt::print("{}\n", json.dump());
   } else {
-    fmt::print("{} pairs of {} ({} checkpoint): loss {:.4f}, perplexity {:.3f}, tokens {:.2f} %, sequences {:.2f} %\n",
-               result.pairs, arguments.split, arguments.checkpoint, result.loss, result.perplexity,
-               100 * result.token_accuracy, 100 * result.sequence_accuracy);
+    fmt::print(
+        "{} pairs of {}, checkpoint {}\n"
+        "loss {:.4f}, perplexity {:.3f}, tokens {:.2f} %, sequences {:.2f} %\n",
+        result.pairs, arguments.split, arguments.checkpoint, result.loss, result.perplexity,
+        100 * result.token_accuracy, 100 * result.sequence_accuracy);
   }
   return exit_done;
 }
@@ -82,22 +104,27 @@ int translate_command(const TranslateArguments& arguments) {
   // A person who types wants each answer at once.
   const std::size_t batch_size = isatty(STDIN_FILENO) == 1 ? 1 : arguments.batch_size;
   std::vector<std::vector<TokenId>> sources;
+  std::vector<bool> blank;  // of each line since the last flush; the others are `sources`
   const auto flush = [&] {
-    for (const Hypothesis& hypothesis : decode(run.model.transformer(), sources, options))
-      fmt::print("{}\n", run.codec.decode_target(hypothesis.tokens));
+    const auto hypotheses = decode(run.model.transformer(), sources, options);
+    std::size_t next = 0;
+    for (const bool is_empty : blank)
+      fmt::print("{}\n", is_empty ? "" : run.codec.decode_target(hypotheses[next++].tokens));
     expect(std::fflush(stdout) == 0, "standard output", "cannot be written: {}", std::strerror(errno));
     sources.clear();
+    blank.clear();
   };
   std::size_t number = 0;
-  for (std::string line; std::getline(std::cin, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    try {
-      sources.push_back(encode(run, line, fmt::format("line {}", ++number)));
-    } catch (const Error&) {
-      flush();  // the lines before it are fine
-      throw;
+  try {
+    for (std::string line; next_line(line, ++number);) {
+      // The model never saw a blank line; what it would make of one is no translation.
+      if (!is_blank(line)) sources.push_back(encode(run, line, fmt::format("standard input:{}", number)));
+      blank.push_back(is_blank(line));
+      if (blank.size() == batch_size) flush();
     }
-    if (sources.size() == batch_size) flush();
+  } catch (const Error&) {
+    flush();  // the lines before it are fine
+    throw;
   }
   flush();
   return exit_done;
@@ -107,15 +134,15 @@ int score_command(const ScoreArguments& arguments) {
   blas::initialize();
   const OpenRun run(arguments.run, arguments.checkpoint);
   const auto sources = read_lines(arguments.source), targets = read_lines(arguments.target);
-  expect(sources.size() == targets.size(), "score", "{} has {} lines, {} has {}; they must be parallel",
-         arguments.source, sources.size(), arguments.target, targets.size());
+  expect_usage(sources.size() == targets.size(), "score", "{} has {} lines, {} has {}; they must be parallel",
+               arguments.source, sources.size(), arguments.target, targets.size());
   if (sources.empty()) return exit_done;
   std::vector<SentencePair> pairs;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     pairs.push_back({run.codec.encode_source(sources[i]), run.codec.encode_target(targets[i])});
     expect_fits(run, fmt::format("line {}", i + 1), std::max(pairs[i].source.size(), pairs[i].target.size() + 1));
   }
-  const auto scores = score(run.model.transformer(), pairs, 64);
+  const auto scores = score(run.model.transformer(), pairs, evaluation_batch_size);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     Json tokens = Json::array();
     for (const TokenId id : pairs[i].target) tokens.push_back(run.codec.target_vocabulary().token(id));
@@ -131,7 +158,7 @@ int samples_command(const SamplesArguments& arguments) {
   blas::initialize();
   const OpenRun run(arguments.run, arguments.checkpoint);
   const Corpus corpus = run.config.task.make()->load(run.config.seed);
-  const auto& pairs = corpus.split(arguments.split).pairs;
+  const auto& pairs = as_usage([&] { return &corpus.split(arguments.split); })->pairs;
   std::vector<std::vector<TokenId>> sources;
   for (std::size_t i = 0; i < std::min(arguments.count, pairs.size()); ++i)
     sources.push_back(encode(run, pairs[i].source, fmt::format("pair {}", i + 1)));

@@ -11,9 +11,13 @@ using Json = nlohmann::ordered_json;
 
 JsonLines::JsonLines(const std::string& path, std::uint64_t position)
     : file_(path, O_WRONLY | O_CREAT | O_APPEND), position_(position) {
-  const auto size = std::filesystem::file_size(path);
-  expect(size >= position, path, "is shorter than its checkpoint says ({} of {} bytes); it was changed", size,
-         position);
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  expect(!error, path, "cannot be measured: {}", error.message());
+  expect(size >= position, path,
+         "is shorter than its checkpoint says ({} of {} bytes); it was changed: put it back, or train again into "
+         "another folder",
+         size, position);
   file_.truncate(position);
 }
 

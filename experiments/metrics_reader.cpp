@@ -1,59 +1,23 @@
 #include "experiments/metrics_reader.hpp"
 
 #include "train/files.hpp"
-
-#include <nlohmann/json.hpp>
-
-#include <limits>
+#include "train/json_object.hpp"
 
 namespace surd {
 namespace {
 
-using Json = nlohmann::json;
+constexpr const char* way_out = "the file was changed by hand: put the line back, or train again into another folder";
 
-/// One line of the file.
-struct Line {
-  const std::string& name;
-  std::size_t number;
-  Json object;
-
-  template <class... Args>
-  void require(bool holds, fmt::format_string<Args...> rule, Args&&... args) const {
-    if (!holds) throw Error(fmt::format("{}:{}: {}", name, number, fmt::format(rule, std::forward<Args>(args)...)));
-  }
-  const Json& at(const char* key) const {
-    const auto found = object.find(key);
-    require(found != object.end(), "has no '{}'", key);
-    return *found;
-  }
-  double real(const char* key) const {
-    const Json& value = at(key);
-    if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
-    require(value.is_number(), "'{}' is not a number", key);
-    return value.get<double>();
-  }
-  std::uint64_t count(const char* key) const {
-    const Json& value = at(key);
-    require(value.is_number_unsigned(), "'{}' is not a count", key);
-    return value.get<std::uint64_t>();
-  }
-  bool truth(const char* key) const {
-    const Json& value = at(key);
-    require(value.is_boolean(), "'{}' is neither true nor false", key);
-    return value.get<bool>();
-  }
-};
-
-UpdateRecord update_of(const Line& line) {
+UpdateRecord update_of(const JsonObject& line) {
   return {line.count("update"),       line.count("epoch"),        line.real("loss"),
           line.real("gradient_norm"), line.real("learning_rate"), line.count("source_tokens"),
           line.count("target_tokens")};
 }
 
-EvaluationRecord evaluation_of(const Line& line) {
+EvaluationRecord evaluation_of(const JsonObject& line) {
   EvaluationRecord record{line.count("update"),        line.real("loss"), line.real("perplexity"),
                           line.real("token_accuracy"), std::nullopt,      line.truth("best")};
-  if (line.object.contains("sequence_accuracy")) record.sequence_accuracy = line.real("sequence_accuracy");
+  if (line.has("sequence_accuracy")) record.sequence_accuracy = line.real("sequence_accuracy");
   return record;
 }
 
@@ -63,11 +27,9 @@ Metrics decode_metrics(const std::string& text, const std::string& name) {
   Metrics metrics;
   std::size_t number = 0;
   for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    const auto first = text.begin() + static_cast<std::ptrdiff_t>(begin);
-    const Line line{name, ++number,
-                    Json::parse(first, first + static_cast<std::ptrdiff_t>(end - begin), nullptr, false)};
-    line.require(line.object.is_object(), "is not a JSON object");
-    const Json& event = line.at("event");
+    const JsonObject line(std::string_view(text).substr(begin, end - begin), fmt::format("{}:{}", name, ++number),
+                          way_out);
+    const std::string event = line.text("event");
     if (event == "update") {
       metrics.updates.push_back(update_of(line));
     } else {

@@ -1,5 +1,7 @@
 #include "experiments/run_folder.hpp"
 
+#include "experiments/fingerprint.hpp"
+#include "experiments/usage_error.hpp"
 #include "train/checkpoint.hpp"
 
 #include <fcntl.h>
@@ -11,17 +13,18 @@ namespace surd {
 
 namespace fs = std::filesystem;
 
-bool RunFolder::exists() const { return fs::exists(path) && !(fs::is_directory(path) && fs::is_empty(path)); }
+bool RunFolder::exists() const { return path_exists(path) && !(is_folder(path) && names_in(path).empty()); }
 
-bool RunFolder::begun() const { return fs::exists(config()); }
+bool RunFolder::begun() const { return path_exists(config()); }
 
 bool RunFolder::only_prepared() const {
-  if (!fs::is_directory(path) || begun()) return false;
-  for (const auto& entry : fs::directory_iterator(path)) {
-    const std::string name = entry.path().filename().string();
-    const bool ours = name == "lock" || name == "config.yaml.tmp" ||
-                      (name == "vocabulary" && fs::exists(lock_file())) ||
-                      ((name == "checkpoints" || name == "vocabulary") && fs::is_empty(entry.path()));
+  if (!is_folder(path) || begun()) return false;
+  const auto empty = [](const std::string& folder) { return is_folder(folder) && names_in(folder).empty(); };
+  for (const std::string& name : names_in(path)) {
+    const bool ours = name == "lock" || name == "config.yaml.tmp" || name == "data.json.tmp" ||
+                      (name == "data.json" && path_exists(lock_file())) ||
+                      (name == "vocabulary" && (path_exists(lock_file()) || empty(vocabulary()))) ||
+                      (name == "checkpoints" && empty(checkpoints()));
     if (!ours) return false;
   }
   return true;
@@ -35,10 +38,21 @@ void RunFolder::create() const {
   }
 }
 
-void RunFolder::begin(const std::string& config_text, const TextCodec& codec) const {
+void RunFolder::begin(const std::string& config_text, const Corpus& corpus, const TextCodec& codec) const {
+  write_file_atomically(data(), to_json_text(fingerprint(corpus)));
   write_file_atomically(vocabulary() + "/source.txt", codec.source_vocabulary().text());
   write_file_atomically(vocabulary() + "/target.txt", codec.target_vocabulary().text());
   write_file_atomically(config(), config_text);
+}
+
+void RunFolder::expect_same_data(const Corpus& corpus) const {
+  if (!path_exists(data())) return;  // an earlier version began it
+  const std::string changes = difference(parse_fingerprint(read_file(data()), data()), fingerprint(corpus));
+  expect_usage(
+      changes.empty(), path,
+      "the data are not those that the run was begun with, so it cannot go on with them:{}\nput the files back "
+      "(relative paths begin at the current folder), or train into another folder by --out",
+      changes);
 }
 
 std::unique_ptr<File> RunFolder::lock() const {
@@ -61,8 +75,30 @@ void RunFolder::clean() const {
 namespace {
 
 const std::string& expect_run(const std::string& folder) {
-  expect(fs::exists(RunFolder(folder).config()), folder, "is not the folder of a run: it has no config.yaml");
+  expect_usage(RunFolder(folder).begun(), folder,
+               "is not the folder of a run: it has no config.yaml; name the --out of a surd train");
   return folder;
+}
+
+/// Sets the parameters to those of the checkpoint that a person named.
+void load_checkpoint(const RunFolder& folder, const RunConfig& config, const std::string& name,
+                     ParameterSet& parameters) {
+  const Checkpoints checkpoints(folder.checkpoints(), config.train.keep_checkpoints);
+  const auto names = names_in(folder.checkpoints());
+  const std::string others = fmt::format("--checkpoint takes best, last or a file; {} holds {}", folder.checkpoints(),
+                                         names.empty() ? "none yet" : fmt::format("{}", fmt::join(names, ", ")));
+  const bool role = name == "best" || name == "last";
+  expect_usage(!names.empty() || !role, folder.path, "there is no checkpoint yet; the first comes after {} updates",
+               config.train.checkpoint_every);
+  expect_usage(role || path_exists(name), "--checkpoint", "there is no file '{}'; {}", name, others);
+  try {
+    load_parameters(name == "best"   ? checkpoints.best_path()
+                    : name == "last" ? checkpoints.last_path()
+                                     : name,
+                    parameters);
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}; use another one: {}", error.what(), others));
+  }
 }
 
 }  // namespace
@@ -72,11 +108,7 @@ OpenRun::OpenRun(const std::string& path, const std::string& checkpoint)
       config(load_config(folder.config())),
       codec(TextCodec::load(folder.vocabulary(), config.task.make()->format())),
       model(config, codec) {
-  const Checkpoints checkpoints(folder.checkpoints(), config.train.keep_checkpoints);
-  load_parameters(checkpoint == "best"   ? checkpoints.best_path()
-                  : checkpoint == "last" ? checkpoints.last_path()
-                                         : checkpoint,
-                  model.parameters());
+  load_checkpoint(folder, config, checkpoint, model.parameters());
 }
 
 }  // namespace surd

@@ -11,6 +11,7 @@ namespace surd {
 /// The folder of a run:
 ///
 ///     config.yaml      the resolved config; itself a valid config
+///     data.json        size and hash of each split, so that a change of the data files is noticed
 ///     vocabulary/      source.txt, target.txt: one token a line
 ///     checkpoints/     see Checkpoints
 ///     metrics.jsonl    one object an update or evaluation
@@ -21,6 +22,7 @@ struct RunFolder {
   explicit RunFolder(std::string folder) : path(std::move(folder)) {}
 
   std::string config() const { return path + "/config.yaml"; }
+  std::string data() const { return path + "/data.json"; }
   std::string vocabulary() const { return path + "/vocabulary"; }
   std::string checkpoints() const { return path + "/checkpoints"; }
   std::string metrics() const { return path + "/metrics.jsonl"; }
@@ -39,7 +41,9 @@ struct RunFolder {
   /// Makes the folder and its subfolders. Throws Error when they cannot be made.
   void create() const;
   /// Writes what a run is made from, the config last: where it stands, the rest does too. Throws Error.
-  void begin(const std::string& config, const TextCodec& codec) const;
+  void begin(const std::string& config, const Corpus& corpus, const TextCodec& codec) const;
+  /// Throws Error where what the run trains or validates on is not what it was begun with.
+  void expect_same_data(const Corpus& corpus) const;
   /// Keeps every other process from training in this folder until the result is destroyed, or this process ends. Throws
   /// Error where another one is there already.
   std::unique_ptr<File> lock() const;
@@ -51,7 +55,8 @@ struct RunFolder {
 
 /// A finished or unfinished run, opened to be used: its config, vocabularies and trained model.
 struct OpenRun {
-  /// `checkpoint`: "best", "last" or a file. Throws Error or ConfigError when the folder is not a run, or damaged.
+  /// `checkpoint`: "best", "last" or a file. Throws UsageError where the folder is not a run or has no such checkpoint,
+  /// Error or ConfigError where it is damaged.
   OpenRun(const std::string& folder, const std::string& checkpoint);
 
   RunFolder folder;

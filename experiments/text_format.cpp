@@ -6,6 +6,23 @@
 
 namespace surd {
 
+std::string labelled(std::string_view label, const std::vector<std::string>& items, std::string_view separator) {
+  constexpr std::size_t indent = 12;
+  std::string text = fmt::format("{:<{}}", label, indent);
+  std::size_t column = text.size();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string item = items[i] + (i + 1 < items.size() ? std::string(separator) : "");
+    if (column > indent && column + 1 + item.size() > screen_width) {
+      text += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
+    if (column > indent) text += ' ';
+    column += item.size() + (column > indent ? 1 : 0);
+    text += item;
+  }
+  return text;
+}
+
 std::string with_commas(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");

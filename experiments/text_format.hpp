@@ -3,8 +3,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace surd {
+
+/// What a person's terminal is taken to be wide; lines that are printed for reading keep to it.
+inline constexpr std::size_t screen_width = 80;
+
+/// "label       item, item," and, where that is wider than the screen, the items that follow on lines beneath the
+/// first. No item is broken.
+std::string labelled(std::string_view label, const std::vector<std::string>& items, std::string_view separator);
 
 /// 1234567 -> "1,234,567".
 std::string with_commas(std::uint64_t number);

@@ -4,6 +4,7 @@
 #include "experiments/settings.hpp"
 #include "experiments/system_info.hpp"
 #include "experiments/text_format.hpp"
+#include "experiments/usage_error.hpp"
 #include "experiments/yaml_document.hpp"
 #include "train/files.hpp"
 
@@ -47,25 +48,27 @@ void write_summary(const RunFolder& folder, const Json& outcome, std::uint64_t u
 void expect_positions(const std::vector<SentencePair>& pairs, const char* split, const Transformer& model) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const std::size_t length = std::max(pairs[i].source.size(), pairs[i].target.size() + 1);
-    expect(length <= model.max_length(), "model.positions.max_length",
-           "must be at least {} for pair {} of {}; it is {}", length, i + 1, split, model.max_length());
+    expect_usage(length <= model.max_length(), "model.positions.max_length",
+                 "must be at least {} for pair {} of {}; it is {}", length, i + 1, split, model.max_length());
   }
 }
 
 bool is_finished(const RunFolder& folder) {
-  if (!fs::exists(folder.summary())) return false;
+  if (!path_exists(folder.summary())) return false;
   const Json summary = Json::parse(read_file(folder.summary()), nullptr, false);
-  return summary.is_object() && summary.value("finished", false);
+  // A damaged one does not count: it is written again.
+  return summary.is_object() && summary.contains("finished") && summary["finished"] == true;
 }
 
-/// Throws Error where the config is not the one that the run was begun with.
+/// Throws UsageError where the config is not the one that the run was begun with.
 void expect_same_config(const RunFolder& folder, const std::string& resolved) {
   const YamlDocument before = YamlDocument::load(folder.config()), after = YamlDocument::parse(resolved, "");
   const std::string changes = difference(settings_of(before.root()), settings_of(after.root()));
-  expect(changes.empty(), folder.path,
-         "the config differs from the run's, so the run cannot go on with it:{}\ngo on with the run's own config (surd "
-         "train {} --out {} --resume), or name another folder by --out",
-         changes, folder.config(), folder.path);
+  expect_usage(
+      changes.empty(), folder.path,
+      "the config differs from the run's, so the run cannot go on with it:{}\ngo on with the run's own config (surd "
+      "train {} --out {} --resume), or name another folder by --out",
+      changes, folder.config(), folder.path);
 }
 
 /// Where a run stands, in memory and in its logs.
@@ -110,12 +113,12 @@ int run(const Training& training, const RunConfig& config, const RunFolder& fold
     console.warn(fmt::format("interrupted after update {}; --resume goes on from there", state.update));
     return 128 + signals.received();
   }
-  console.line(fmt::format("{} after {} updates in {}: best {} {:.4f} at update {}; {} tokens/s, peak memory {:.0f} MB",
-                           styled("finished", Console::Style::green, 1), with_commas(state.update),
-                           clock_time(seconds()), name_of(config.train.metric), state.best.value_or(0),
-                           state.best_update,
-                           with_commas(static_cast<std::uint64_t>(static_cast<double>(listener.tokens()) / seconds())),
-                           static_cast<double>(peak_memory_bytes()) / 1e6));
+  console.line(
+      fmt::format("{} after {} updates in {}: best {} {:.4f} at update {};\n{} tokens/s, peak memory {:.0f} MB",
+                  styled("finished", Console::Style::green, 1), with_commas(state.update), clock_time(seconds()),
+                  name_of(config.train.metric), state.best.value_or(0), state.best_update,
+                  with_commas(static_cast<std::uint64_t>(static_cast<double>(listener.tokens()) / seconds())),
+                  static_cast<double>(peak_memory_bytes()) / 1e6));
   return exit_done;
 }
 
@@ -141,16 +144,19 @@ int train_command(const TrainArguments& arguments) {
     }
   } else {
     if (arguments.resume) console.warn(folder.path + " holds no run to go on with; beginning one");
-    expect(!folder.exists() || folder.only_prepared(), folder.path,
-           arguments.resume ? "cannot be resumed: it has no config.yaml, so it is not the folder of a run"
-                            : "exists already; --resume goes on with it, --out names another folder");
+    expect_usage(!folder.exists() || folder.only_prepared(), folder.path,
+                 arguments.resume ? "cannot be resumed: it has no config.yaml, so it is not the folder of a run; name "
+                                    "the --out of one, or an empty folder"
+                                  : "exists already; --resume goes on with it, --out names another folder");
   }
 
   const Corpus corpus = config.task.make()->load(config.seed);
   const Dataset dataset = resuming ? Dataset(corpus, TextCodec::load(folder.vocabulary(), corpus)) : Dataset(corpus);
-  Model model(config, dataset.codec);
-  const auto optimizer = config.optimizer.make(model.parameters());
-  const auto schedule = config.schedule.make(config.train.updates);
+  if (resuming) folder.expect_same_data(corpus);
+  const auto made = as_usage([&] { return std::make_unique<Model>(config, dataset.codec); });
+  Model& model = *made;
+  const auto optimizer = as_usage([&] { return config.optimizer.make(model.parameters()); });
+  const auto schedule = as_usage([&] { return config.schedule.make(config.train.updates); });
   expect_positions(dataset.split("train"), "train", model.transformer());
   expect_positions(dataset.split("valid"), "valid", model.transformer());
   const double padding = Batcher(dataset.split("train"), config.train.batching, config.seed).padding_share(0);
@@ -163,7 +169,7 @@ int train_command(const TrainArguments& arguments) {
   }
   folder.clean();
   Checkpoints(folder.checkpoints(), config.train.keep_checkpoints).expect_space(model.parameters(), *optimizer);
-  if (!resuming) folder.begin(resolved, dataset.codec);
+  if (!resuming) folder.begin(resolved, corpus, dataset.codec);
 
   for (const std::string& line : describe(config, corpus, dataset.codec, model, optimizer->learning_rate(), padding))
     console.line(line);

@@ -90,18 +90,18 @@ TEST_CASE("an existing folder is not overwritten, and a finished run says so") {
   const Workplace place;
   REQUIRE(program(place.train()).exit_code == 0);
   const Outcome second = program(place.train());
-  CHECK(second.exit_code == 1);
+  CHECK(second.exit_code == 2);
   CHECK(contains(second.output, "exists already; --resume goes on with it, --out names another folder"));
   const Outcome resumed = program(place.train("--resume"));
   CHECK(resumed.exit_code == 0);
   CHECK(contains(resumed.output, "already finished"));
   const Outcome changed = program(place.train("--resume --set train.updates=20"));
-  CHECK(changed.exit_code == 1);
+  CHECK(changed.exit_code == 2);
   CHECK(contains(changed.output, "train.updates: 12 -> 20"));
   // Lines that look alike under different keys are told apart.
   const Outcome moved =
       program(place.train("--resume --set model.embedding.scale=one --set model.positions.scale=sqrt_dim"));
-  CHECK(moved.exit_code == 1);
+  CHECK(moved.exit_code == 2);
   CHECK(contains(moved.output, "model.embedding.scale: sqrt_dim -> one"));
   CHECK(contains(moved.output, "model.positions.scale: one -> sqrt_dim"));
   const Outcome nothing = program("train " + place.config + " --resume --out " + place.folder.path("nothing"));
@@ -141,7 +141,7 @@ TEST_CASE("a run that cannot be trained leaves no folder behind") {
   for (const char* setting : {"--set model.positions.max_length=3", "--set 'optimizer.groups=[{match: nothing.*}]'"}) {
     const Outcome outcome = program(place.train(setting));
     CAPTURE(outcome.output);
-    CHECK(outcome.exit_code == 1);
+    CHECK(outcome.exit_code == 2);
     CHECK_FALSE(fs::exists(place.run));
   }
   CHECK(contains(program(place.train("--set model.positions.max_length=3")).output,
@@ -197,7 +197,12 @@ TEST_CASE("exit codes: 2 for usage and config, 3 for divergence, 1 for the rest"
   CHECK(program("trian x").exit_code == 2);
   CHECK(program("config check " + place.folder.path("missing.yaml")).exit_code == 2);
   CHECK(program("config check " + place.config).exit_code == 0);
-  CHECK(program("eval " + place.folder.path("nowhere")).exit_code == 1);
+  CHECK(program("eval " + place.folder.path("nowhere")).exit_code == 2);
+  place.folder.write("thesis.txt", "years of work");
+  const Outcome other = program("train " + place.config + " --resume --out " + place.folder.path());
+  CHECK(other.exit_code == 2);
+  CHECK(contains(other.output, "it is not the folder of a run"));
+  CHECK(program("train " + place.config + " --out /dev/null/run").exit_code == 1);  // the system refuses
 
   const Outcome wrong = program("config check " + place.config + " --set model.head=3 --set model.d_model=abc");
   CHECK(wrong.exit_code == 2);

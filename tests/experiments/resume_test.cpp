@@ -1,4 +1,3 @@
-#include "experiments/metrics_reader.hpp"
 #include "experiments/run_folder.hpp"
 #include "tests/experiments/small_run.hpp"
 #include "train/checkpoint.hpp"
@@ -7,7 +6,6 @@
 #include <signal.h>
 #include <nlohmann/json.hpp>
 
-#include <cmath>
 #include <filesystem>
 
 namespace {
@@ -114,6 +112,8 @@ TEST_CASE("a run killed while it was set up begins again; a folder of something 
     run.directory.write("early/lock", "pid 1\n");
     run.directory.write("early/vocabulary/source.txt.tmp", "<pa");
     run.directory.write("early/config.yaml.tmp", "tas");
+    run.directory.write("early/data.json", "{}");
+    run.directory.write("early/data.json.tmp", "{");
     CHECK(run.train(run.arguments("early", resume)) == 0);
     CHECK(run.result("early") == run.result("whole"));
     fs::remove_all(run.directory.path("early"));
@@ -195,36 +195,6 @@ TEST_CASE("a disk without room for the checkpoints is an error before the first 
   CHECK_THROWS_AS(run.train(run.arguments("other")), Error);  // one more is needed while it is written
   disk.free = static_cast<std::int64_t>(3 * used);
   CHECK(run.train(run.arguments("other")) == 0);
-}
-
-TEST_CASE("metrics are read as they were written, and anything else names its line") {
-  SmallRun run;
-  REQUIRE(run.train(run.arguments("run")) == 0);
-  const std::string path = run.directory.path("run/metrics.jsonl"), text = read_file(path);
-  const Metrics metrics = read_metrics(path);
-  CHECK(metrics.updates.size() == 5);
-  REQUIRE(metrics.evaluations.size() == 4);
-  CHECK(metrics.updates.back().update == updates);
-  CHECK(metrics.evaluations.back().loss == summary_of(run, "run")["last"]["loss"].get<double>());
-  CHECK(decode_metrics(text.substr(0, text.size() - 1), "m").evaluations.size() == 3);  // its last line is torn
-  const auto error_of = [](const std::string& lines) -> std::string {
-    try {
-      decode_metrics(lines, "m");
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  };
-  const std::string good =
-      R"({"event":"evaluation","update":1,"loss":null,"perplexity":1,"token_accuracy":0,"best":true})"
-      "\n";
-  CHECK(error_of(good).empty());
-  CHECK(std::isnan(decode_metrics(good, "m").evaluations.front().loss));
-  CHECK(error_of(good + "{}\n") == "m:2: has no 'event'");
-  CHECK(error_of("\n") == "m:1: is not a JSON object");
-  CHECK(error_of("[]\n") == "m:1: is not a JSON object");
-  CHECK(error_of("{\"event\":1}\n").find("neither") != std::string::npos);
-  CHECK(error_of("{\"event\":\"update\",\"update\":-1}\n") == "m:1: 'update' is not a count");
 }
 
 }  // namespace

@@ -5,8 +5,11 @@ surd_tests(experiments
     describe_options_test.cpp
     fault_test.cpp
     house_test.cpp
+    inference_test.cpp
+    layout_test.cpp
     presets_test.cpp
     read_options_test.cpp
     resume_test.cpp
+    run_files_test.cpp
     write_options_test.cpp
     yaml_document_test.cpp)
