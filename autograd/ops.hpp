@@ -59,10 +59,11 @@ Variable concat(const std::vector<Variable>& parts, std::size_t axis);  ///< alo
 /// Rows of a table: weight [V, d], ids of `shape` -> [shape..., d]
 Variable embedding(Variable weight, const std::vector<std::int32_t>& ids, const Shape& shape);
 
-/// y[b, t] = factor weight[ids[b, t]] + positions[first_position + t]: weight [V, d], ids [B, T], positions [P, d] or
-/// absent -> [B, T, d]. Vaswani et al., section 3.4 and 3.5.
+/// y[b, t] = factor learned_factor weight[ids[b, t]] + positions[first_position + t]: weight [V, d], ids [B, T],
+/// learned_factor [1] or absent (1), positions [P, d] or absent (0) -> [B, T, d]. Vaswani et al., section 3.4 and 3.5.
 Variable embedding_with_positions(Variable weight, const std::vector<std::int32_t>& ids, std::size_t batch_size,
-                                  std::size_t length, Real factor, Variable positions, std::size_t first_position);
+                                  std::size_t length, Real factor, Variable learned_factor, Variable positions,
+                                  std::size_t first_position);
 
 // --- normalisation (ops/norm.cpp) ------------------------------------------------------------------------------------
 

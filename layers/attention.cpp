@@ -12,6 +12,10 @@ std::size_t head_width(const Scope& scope, std::size_t d_model, std::size_t head
   return d_model / heads;
 }
 
+std::unique_ptr<RMSNorm> head_norm(const Scope& scope, std::size_t width, const MultiHeadOptions& options) {
+  return options.query_key_norm ? std::make_unique<RMSNorm>(scope, width, NormOptions{}) : nullptr;
+}
+
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(const Scope& scope, std::size_t d_model, std::size_t heads,
@@ -29,17 +33,12 @@ MultiHeadAttention::MultiHeadAttention(const Scope& scope, std::size_t d_model, 
                                options.absorb_scale ? options.scale.value(head_width_) : 1}),
       key_(scope / "key", {d_model, key_value_heads * head_width_, options.bias, Activation::none, options.init}),
       value_(scope / "value", {d_model, key_value_heads * head_width_, options.bias, Activation::none, options.init}),
-      output_(scope / "output", {d_model, d_model, options.bias, Activation::none, options.init, options.output_gain}) {
+      output_(scope / "output", {d_model, d_model, options.bias, Activation::none, options.init, options.output_gain}),
+      query_norm_(head_norm(scope / "query_norm", head_width_, options)),
+      key_norm_(head_norm(scope / "key_norm", head_width_, options)),
+      factor_(scope, "scores", options.scale, head_width_, options.absorb_scale ? ", absorbed into W_q" : "") {
   expect(key_value_heads > 0 && heads % key_value_heads == 0, scope.path(),
          "{} heads of keys and values do not divide {} heads", key_value_heads, heads);
-  if (options.query_key_norm) {
-    query_norm_.emplace(scope / "query_norm", head_width_, NormOptions{});
-    key_norm_.emplace(scope / "key_norm", head_width_, NormOptions{});
-  }
-  if (options.scale.learned())
-    learned_scale_ = &scope.parameter("scale", {1}, constant(options.scale.value(head_width_)));
-  scope.declare_factor("scores",
-                       options.scale.describe(head_width_) + (options.absorb_scale ? ", absorbed into W_q" : ""));
 }
 
 /// The norm of each head of [B, T, heads d_k].
@@ -59,11 +58,8 @@ Variable MultiHeadAttention::forward(Variable x, const Memory& memory, const Att
   Tape& tape = x.tape();
   Variable queries = query_(x);
   if (query_norm_) queries = normalized(queries, *query_norm_);
-  if (learned_scale_ != nullptr) queries = scale_by(queries, tape.parameter(*learned_scale_));
-  queries = at_positions(queries, heads_, first_position);
-  const bool in_scores = learned_scale_ == nullptr && !options_.absorb_scale;
-  AttentionOptions attention_options{heads_,
-                                     in_scores ? static_cast<Real>(options_.scale.value(head_width_)) : Real(1)};
+  queries = at_positions(factor_.times_parameter(queries), heads_, first_position);
+  AttentionOptions attention_options{heads_, options_.absorb_scale ? Real(1) : factor_.number()};
   attention_options.causal = mask.causal;
   attention_options.key_lengths = mask.key_lengths;
   attention_options.subtract_max = options_.subtract_max ? SubtractMax::yes : SubtractMax::no;

@@ -1,10 +1,11 @@
 #pragma once
 
 #include "autograd/registry.hpp"
+#include "layers/factor.hpp"
 #include "layers/linear.hpp"
 #include "layers/norm.hpp"
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -110,8 +111,8 @@ class MultiHeadAttention : public Attention {
   Linear key_;
   Linear value_;
   Linear output_;
-  std::optional<RMSNorm> query_norm_, key_norm_;
-  Parameter* learned_scale_ = nullptr;
+  std::unique_ptr<RMSNorm> query_norm_, key_norm_;  // null without QK-norm
+  Factor factor_;
 };
 
 /// The attention layers a config can name: made from (scope, d_model, heads, options).

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "layers/factor.hpp"
 #include "layers/norm.hpp"
 #include "layers/positions.hpp"
 
@@ -42,7 +43,7 @@ struct EmbeddingOptions {
   }
 };
 
-/// scale E[id] + position, then optionally a LayerNorm.
+/// factor E[id] + position, then optionally a LayerNorm.
 class TokenEmbedding : public Module {
  public:
   TokenEmbedding(const Scope& scope, std::size_t vocabulary, std::size_t d_model, const EmbeddingOptions& options);
@@ -54,8 +55,7 @@ class TokenEmbedding : public Module {
 
  private:
   Parameter& weight_;
-  Real factor_;               // 1 where it is learned
-  Parameter* learned_scale_;  // null where it is fixed
+  Factor factor_;
   std::optional<LayerNorm> norm_;
 };
 
@@ -71,11 +71,8 @@ class OutputProjection : public Module {
   Variable loss(Variable x, const std::vector<std::int32_t>& targets, const CrossEntropyOptions& options) const;
 
  private:
-  Variable scaled(Variable x) const;  ///< by the learned factor, if it is one
-
   Parameter& weight_;
-  Real factor_;               // 1 where it is learned
-  Parameter* learned_scale_;  // null where it is fixed
+  Factor factor_;
 };
 
 }  // namespace surd

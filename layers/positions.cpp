@@ -41,39 +41,31 @@ std::vector<std::string> names_of(SinusoidLayout) { return {"interleaved", "sin_
 std::vector<std::string> names_of(SinusoidDenominator) { return {"half_dim", "half_dim_minus_one"}; }
 
 SinusoidalPositions::SinusoidalPositions(const Scope& scope, std::size_t d_model, const Options& options)
-    : Positions(scope), options_(options) {
+    : Positions(scope), options_(options), factor_(scope, "positions", options.scale, d_model) {
   const bool minus_one = options.denominator == SinusoidDenominator::half_dim_minus_one;
   expect(d_model % 2 == 0 && d_model >= (minus_one ? 4 : 2), scope.path(),
          "sinusoidal positions need an even d_model of at least {}; got {}", minus_one ? 4 : 2, d_model);
   table_ = sinusoids(options, d_model);
   if (options.centred) remove_mean(table_, options.centred_length);
-  const double factor = options.scale.value(d_model);
-  if (options.scale.learned())
-    learned_scale_ = &scope.parameter("scale", {1}, constant(factor));
-  else
-    for (Real& value : table_) value *= static_cast<Real>(factor);
-  scope.declare_factor("positions", options.scale.describe(d_model));
+  for (Real& value : table_) value *= factor_.number();
 }
 
 Variable SinusoidalPositions::table(Tape& tape, std::size_t length) const {
   expect_fits(path(), length, options_.max_length);
   const Variable fixed = tape.constant(table_);
-  if (learned_scale_ == nullptr) return fixed;
-  return scale_by(slice(fixed, 0, 0, length), tape.parameter(*learned_scale_));
+  return options_.scale.learned() ? factor_.times_parameter(slice(fixed, 0, 0, length)) : fixed;
 }
 
 LearnedPositions::LearnedPositions(const Scope& scope, std::size_t d_model, const Options& options)
     : Positions(scope),
       options_(options),
-      factor_(static_cast<Real>(options.scale.value(d_model))),
-      weight_(scope.parameter("weight", {options.max_length, d_model}, options.init.initializer())) {
-  scope.declare_factor("positions", options.scale.describe(d_model));
-}
+      factor_(scope, "positions", options.scale, d_model),
+      weight_(scope.parameter("weight", {options.max_length, d_model}, options.init.initializer())) {}
 
 Variable LearnedPositions::table(Tape& tape, std::size_t length) const {
   expect_fits(path(), length, options_.max_length);
   const Variable weight = tape.parameter(weight_);
-  return factor_ == 1 ? weight : scale(slice(weight, 0, 0, length), factor_);
+  return factor_.number() == 1 ? weight : factor_(slice(weight, 0, 0, length));
 }
 
 PositionsRegistry& positions() {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "autograd/registry.hpp"
-#include "layers/module.hpp"
+#include "layers/factor.hpp"
 
 #include <string>
 
@@ -67,8 +67,8 @@ class SinusoidalPositions : public Positions {
 
  private:
   Options options_;
+  Factor factor_;
   Tensor table_;  // [max_length, d_model], times the factor unless that is learned
-  Parameter* learned_scale_ = nullptr;
 };
 
 struct LearnedPositionsOptions {
@@ -96,7 +96,7 @@ class LearnedPositions : public Positions {
 
  private:
   Options options_;
-  Real factor_;
+  Factor factor_;
   Parameter& weight_;
 };
 

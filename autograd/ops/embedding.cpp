@@ -16,6 +16,10 @@ void check(const char* op, Variable weight, const Ids& ids, std::size_t count) {
     expect(id >= 0 && static_cast<std::size_t>(id) < vocabulary, op, "id {} is not in [0, {})", id, vocabulary);
 }
 
+const Real* row(Variable weight, std::int32_t id) {
+  return weight.value().data() + static_cast<std::size_t>(id) * row_length(weight.value());
+}
+
 /// dW[id] += factor dy of each place
 void backward_to_rows(BackwardPass& pass, Variable weight, const Ids& ids, Real factor) {
   if (!pass.needs(weight)) return;
@@ -34,15 +38,16 @@ Variable embedding(Variable weight, const Ids& ids, const Shape& shape) {
   Shape result = shape;
   result.push_back(d);
   Tensor y(result);
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    std::copy_n(weight.value().data() + static_cast<std::size_t>(ids[i]) * d, d, y.data() + i * d);
+  for (std::size_t i = 0; i < ids.size(); ++i) std::copy_n(row(weight, ids[i]), d, y.data() + i * d);
   return weight.tape().record("embedding", std::move(y), {weight},
                               [=](BackwardPass& pass) { backward_to_rows(pass, weight, ids, 1); });
 }
 
-// y[b, t] = factor W[id] + P[first + t];  dW[id] += factor dy[b, t],  dP[first + t] += sum over b of dy[b, t]
+// y[b, t] = factor s W[id] + P[first + t];  dW[id] += factor s dy[b, t],  ds = factor sum(W[id] dy[b, t]),
+// dP[first + t] += sum over b of dy[b, t]
 Variable embedding_with_positions(Variable weight, const Ids& ids, std::size_t batch_size, std::size_t length,
-                                  Real factor, Variable positions, std::size_t first_position) {
+                                  Real factor, Variable learned_factor, Variable positions,
+                                  std::size_t first_position) {
   constexpr const char* op = "embedding_with_positions";
   check(op, weight, ids, batch_size * length);
   const std::size_t d = row_length(weight.value());
@@ -50,14 +55,23 @@ Variable embedding_with_positions(Variable weight, const Ids& ids, std::size_t b
                         first_position + length <= positions.shape()[0]),
          op, "takes positions [P, {}] with P at least {}; got {}", d, first_position + length,
          positions ? positions.shape() : Shape{});
+  expect(!learned_factor || learned_factor.shape() == Shape{1}, op, "takes a learned factor [1]; got {}",
+         learned_factor ? learned_factor.shape() : Shape{});
+  const Real both = learned_factor ? factor * learned_factor.value().data()[0] : factor;
   Tensor y(Shape{batch_size, length, d});
   for (std::size_t i = 0; i < ids.size(); ++i) {
     Real* to = y.data() + i * d;
-    kernels::scale(factor, weight.value().data() + static_cast<std::size_t>(ids[i]) * d, to, d);
+    kernels::scale(both, row(weight, ids[i]), to, d);
     if (positions) kernels::accumulate(positions.value().data() + (first_position + i % length) * d, to, d);
   }
-  return weight.tape().record(op, std::move(y), {weight, positions}, [=](BackwardPass& pass) {
-    backward_to_rows(pass, weight, ids, factor);
+  return weight.tape().record(op, std::move(y), {weight, learned_factor, positions}, [=](BackwardPass& pass) {
+    backward_to_rows(pass, weight, ids, both);
+    if (pass.needs(learned_factor)) {
+      double sum = 0;
+      for (std::size_t i = 0; i < ids.size(); ++i)
+        sum += static_cast<double>(kernels::dot(row(weight, ids[i]), pass.gradient().data() + i * d, d));
+      pass.accumulate(learned_factor, full({1}, factor * static_cast<Real>(sum)));
+    }
     if (!pass.needs(positions)) return;
     const auto dp = pass.slot(positions);
     if (dp.beta == 0) std::fill_n(dp.data, positions.value().size(), Real(0));

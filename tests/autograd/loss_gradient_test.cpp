@@ -49,8 +49,9 @@ TEST_CASE("gradients of embedding_with_positions") {
                                    {2, 2, 3, 1, {1, 1, 1, 1}}};
   for (const Case& c : cases) {
     const Tensor table = test::random_tensor({6, c.width}, 9);
-    const auto run = [&](Variable weight, Variable positions) {
-      const Variable y = embedding_with_positions(weight, c.ids, c.batch, c.length, Real(2.5), positions, c.first);
+    const auto run = [&](Variable weight, Variable positions, Variable learned = {}) {
+      const Variable y =
+          embedding_with_positions(weight, c.ids, c.batch, c.length, Real(2.5), learned, positions, c.first);
       return multiply(y, y);
     };
     const auto inputs = [&](std::uint64_t seed) {
@@ -66,6 +67,16 @@ TEST_CASE("gradients of embedding_with_positions") {
     test::check_gradients(
         "fixed weight", [&](Tape& t, V v) { return run(t.constant(table), v[0]); },
         [&](std::uint64_t seed) { return std::vector<Tensor>{inputs(seed)[1]}; });
+    test::check_gradients(
+        "learned factor", [&](Tape&, V v) { return run(v[0], v[1], v[2]); },
+        [&](std::uint64_t seed) {
+          std::vector<Tensor> all = inputs(seed);
+          all.push_back(full({1}, Real(0.7)));
+          return all;
+        });
+    test::check_gradients(
+        "learned factor alone", [&](Tape& t, V v) { return run(t.constant(table), {}, v[0]); },
+        [](std::uint64_t) { return std::vector<Tensor>{full({1}, Real(-1.5))}; });
   }
 }
 
@@ -169,7 +180,7 @@ TEST_CASE("gradients of a parameter used twice") {
       "tied, unfused, one leaf",
       [&](Tape& tape, V v) {
         const Variable w = tape.parameter(weight);
-        const Variable x = add(embedding_with_positions(w, source, 2, 2, 2, {}, 0), v[0]);
+        const Variable x = add(embedding_with_positions(w, source, 2, 2, 2, {}, {}, 0), v[0]);
         return cross_entropy(linear(scale_by(tanh(x), tape.parameter(factor)), w), target, {Real(0.1), padding, 3});
       },
       {test::random_tensor({2, 2, 4}, 2)}, &parameters);

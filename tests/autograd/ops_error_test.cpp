@@ -66,12 +66,14 @@ TEST_CASE_FIXTURE(Fixture, "errors of embeddings") {
   CHECK_ERROR(embedding(of({5, 2}), {0, 1}, {3}), "embedding: 2 ids for 3 places");
   CHECK_ERROR(embedding(of({5, 2}), {0, 5}, {2}), "embedding: id 5 is not in [0, 5)");
   CHECK_ERROR(embedding(of({5, 2}), {-1}, {1}), "embedding: id -1 is not in [0, 5)");
-  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 3, 1, {}, 0),
+  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 3, 1, {}, {}, 0),
               "embedding_with_positions: 2 ids for 3 places");
-  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 2, 1, of({3, 2}), 2),
+  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 2, 1, {}, of({3, 2}), 2),
               "embedding_with_positions: takes positions [P, 2] with P at least 4; got [3, 2]");
-  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 2, 1, of({4, 3}), 2),
+  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 2, 1, {}, of({4, 3}), 2),
               "embedding_with_positions: takes positions [P, 2] with P at least 4; got [4, 3]");
+  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 2, 1, of({2}), {}, 0),
+              "embedding_with_positions: takes a learned factor [1]; got [2]");
 }
 
 TEST_CASE_FIXTURE(Fixture, "errors of softmax and norms") {

@@ -203,10 +203,12 @@ TEST_CASE("embeddings by hand") {
   const Variable p = tape.input(tensor_of({4, 2}, {10, 10, 20, 20, 30, 30, 40, 40}));
   CHECK(values_of(embedding(w, {2, 0, 2}, {3}).value()) == Values{5, 6, 1, 2, 5, 6});
   CHECK(embedding(w, {2, 0}, {2, 1, 1}).shape() == Shape{2, 1, 1, 2});
-  const Variable y = embedding_with_positions(w, {0, 1, 2, 2}, 2, 2, 2, p, 1);
+  const Variable y = embedding_with_positions(w, {0, 1, 2, 2}, 2, 2, 2, {}, p, 1);
   CHECK(y.shape() == Shape{2, 2, 2});
   CHECK(values_of(y.value()) == Values{22, 24, 36, 38, 30, 32, 40, 42});
-  CHECK(values_of(embedding_with_positions(w, {1}, 1, 1, Real(0.5), {}, 7).value()) == Values{1.5, 2});
+  CHECK(values_of(embedding_with_positions(w, {1}, 1, 1, Real(0.5), {}, {}, 7).value()) == Values{1.5, 2});
+  const Variable learned = tape.input(tensor_of({1}, {3}));
+  CHECK(values_of(embedding_with_positions(w, {1}, 1, 1, Real(0.5), learned, p, 1).value()) == Values{24.5, 26});
 }
 
 TEST_CASE("cross_entropy by hand") {

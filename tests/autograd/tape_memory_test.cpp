@@ -150,7 +150,7 @@ TEST_CASE("no-gradient mode computes the same values") {
         return embedding(w, {0, 4}, {2});
       },
       [&](Variable, Variable w, Variable) {
-        return embedding_with_positions(w, {0, 4}, 1, 2, 3, w, 1);
+        return embedding_with_positions(w, {0, 4}, 1, 2, 3, {}, w, 1);
       },
       [&](Variable v, Variable, Variable) { return softmax(v, SubtractMax::no); },
       [&](Variable v, Variable, Variable) { return softmax(log_softmax(v), SubtractMax::yes); },
