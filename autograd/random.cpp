@@ -51,12 +51,6 @@ double portable_log(double x) {
 Stream::Stream(std::uint64_t seed, std::string_view purpose, std::string_view name, std::uint64_t step)
     : key_(hash(hash(mix(seed ^ 0x9e3779b97f4a7c15ULL), purpose), name)), step_(step) {}
 
-Stream Stream::at_step(std::uint64_t step) const {
-  Stream other = *this;
-  other.step_ = step;
-  return other;
-}
-
 std::array<std::uint32_t, 4> Stream::block(std::uint64_t index) const {
   const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
   const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };

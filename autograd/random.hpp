@@ -15,10 +15,8 @@ namespace surd::random {
 /// (seed, purpose, name), the 128-bit counter is (index, step). The numbers are the same on every compiler and machine.
 class Stream {
  public:
+  /// `step` is the number of the update, the epoch, ...
   Stream(std::uint64_t seed, std::string_view purpose, std::string_view name, std::uint64_t step = 0);
-
-  /// The stream of the same family at another step (update number, epoch, ...).
-  Stream at_step(std::uint64_t step) const;
 
   /// 128 random bits.
   std::array<std::uint32_t, 4> block(std::uint64_t index) const;
@@ -34,8 +32,6 @@ class Stream {
 
   /// Uniform integer in [0, bound), without modulo bias beyond 2^-64. Precondition: bound > 0.
   std::uint64_t integer(std::uint64_t index, std::uint64_t bound) const;
-
-  std::uint64_t key() const { return key_; }
 
  private:
   std::uint64_t key_;

@@ -195,10 +195,18 @@ class BackwardPass {
 
   /// The node's own value, as forward computed it.
   const Tensor& value() const { return *node_.value; }
-  /// The cotangent of that value.
-  const Tensor& gradient() const { return *node_.gradient; }
-  /// The same, given away: the op may overwrite it and pass it on.
-  Tensor take_gradient() { return std::move(*node_.gradient); }
+  /// The cotangent of that value. Throws Error once it was taken.
+  const Tensor& gradient() const {
+    expect(node_.gradient.has_value(), node_.op, "its backward function reads the gradient it has given away");
+    return *node_.gradient;
+  }
+  /// The same, given away: the op may overwrite it and pass it on. Throws Error the second time.
+  Tensor take_gradient() {
+    gradient();
+    Tensor taken = std::move(*node_.gradient);
+    node_.gradient.reset();
+    return taken;
+  }
 
   bool needs(Variable variable) const { return variable && tape_.node(variable).needs_gradient; }
 

@@ -183,5 +183,20 @@ TEST_CASE("a tape is used again after reset") {
   }
 }
 
+TEST_CASE("a backward function may not read a gradient that it has given away") {
+  for (const bool twice : {false, true}) {
+    Tape tape;
+    const Variable x = tape.input(full({1}, 2), true);
+    const Variable y = tape.record("greedy", full({1}, 4), {x}, [=](BackwardPass& pass) {
+      pass.accumulate(x, pass.take_gradient());
+      if (twice)
+        pass.take_gradient();
+      else
+        pass.gradient();
+    });
+    CHECK_THROWS_WITH_AS(tape.backward(y), "greedy: its backward function reads the gradient it has given away", Error);
+  }
+}
+
 }  // namespace
 }  // namespace surd
