@@ -52,6 +52,7 @@ struct SinusoidalOptions {
     f("max_length", max_length, "longest sequence", Unit{"positions"}, at_least(1));
     f.rule(!centred || centred_length <= max_length, "centred_length", "must not exceed max_length");
   }
+  std::string problem_with(std::size_t d_model) const;
 };
 
 /// sin(p / 10000^(i / denominator)), cos(...) for i = 0 .. d/2 - 1. Vaswani et al., section 3.5.

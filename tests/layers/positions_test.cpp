@@ -148,10 +148,9 @@ TEST_CASE("a width that has no sinusoids is refused") {
       SinusoidalPositions(bench.scope / "positions", d, options);
     });
   };
-  CHECK(message(7, SinusoidDenominator::half_dim) ==
-        "positions: sinusoidal positions need an even d_model of at least 2; got 7");
+  CHECK(message(7, SinusoidDenominator::half_dim) == "positions: d_model must be even for sinusoidal positions; got 7");
   CHECK(message(2, SinusoidDenominator::half_dim_minus_one) ==
-        "positions: sinusoidal positions need an even d_model of at least 4; got 2");
+        "positions: d_model must be at least 4 for these sinusoidal positions; got 2");
   CHECK(message(2, SinusoidDenominator::half_dim).empty());
   CHECK(message(4, SinusoidDenominator::half_dim_minus_one).empty());
 }

@@ -117,7 +117,7 @@ TEST_CASE("rotary turns pair i at position p by p base^(-2i / d_k) and keeps len
         "rotary: 3 heads do not divide x [1, 2, 8] into an even width");
   Bench bench;
   CHECK(message_of([&] { RotaryAttention(bench.scope / "attention", 6, 2, {}); }) ==
-        "attention: turns pairs, but 2 heads of d_model = 6 have 3 elements");
+        "attention: heads = 2 must leave an even d_k for rotary attention, which turns pairs; got 3");
 }
 
 /// The same row at every position.
