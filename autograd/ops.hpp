@@ -101,6 +101,8 @@ struct AttentionOptions {
   /// position (Press et al., arXiv 2108.12409).
   std::vector<double> distance_slopes = {};
   std::size_t first_position = 0;  ///< of the queries; read by distance_slopes only
+  /// Tk where k and v are longer, [B, R, ...] with R >= Tk: they have room at the end that is not read; 0: Tk = R.
+  std::size_t keys = 0;
 };
 
 /// softmax(factor q k^T + mask) v, head by head: q [B, Tq, H d_k], k [B, Tk, G d_k], v [B, Tk, G d_v], where G is

@@ -60,6 +60,7 @@ Variable MultiHeadAttention::forward(Variable x, const Memory& memory, const Att
   if (query_norm_) queries = normalized(queries, *query_norm_);
   queries = at_positions(factor_.times_parameter(queries), heads_, first_position);
   AttentionOptions attention_options{heads_, options_.absorb_scale ? Real(1) : factor_.number()};
+  attention_options.keys = memory.length;
   attention_options.causal = mask.causal;
   attention_options.key_lengths = mask.key_lengths;
   attention_options.subtract_max = options_.subtract_max ? SubtractMax::yes : SubtractMax::no;

@@ -21,6 +21,8 @@ struct AttentionMask {
 struct Memory {
   Variable keys;
   Variable values;
+  /// Positions that count, the first of T; 0: all. The others are room for a decoder's next steps.
+  std::size_t length = 0;
 };
 
 /// Attention of one sequence to another or to itself. It comes in two steps, so that decoding can keep the memory of
@@ -45,6 +47,9 @@ class Attention : public Module {
   }
 
  protected:
+  /// Row t of x stands at position first_position + t of its sequence, of the queries likewise. Training passes 0 and
+  /// whole sequences, decoding one row at a time with its place: a layer that uses positions must count from there, so
+  /// that both give the same.
   virtual Memory project(Variable x, std::size_t first_position) const = 0;
   virtual Variable forward(Variable queries, const Memory& memory, const AttentionMask& mask,
                            std::size_t first_position) const = 0;

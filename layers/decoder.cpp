@@ -18,6 +18,33 @@ Tensor rows_of(const Tensor& tensor, const std::vector<std::size_t>& rows) {
   return selected;
 }
 
+/// Elements of one position in [B, T, ...].
+std::size_t position_size(const Tensor& tensor) {
+  std::size_t size = 1;
+  for (std::size_t axis = 2; axis < tensor.dimension(); ++axis) size *= tensor.shape()[axis];
+  return size;
+}
+
+/// The first `count` positions of [B, T, ...], then zeros up to `room` positions.
+Tensor first_positions(const Tensor& tensor, std::size_t count, std::size_t room) {
+  Shape shape = tensor.shape();
+  shape[1] = room;
+  Tensor result = zeros(shape);
+  const std::size_t size = position_size(tensor);
+  for (std::size_t b = 0; b < shape[0]; ++b)
+    std::copy_n(tensor.data() + b * tensor.shape()[1] * size, count * size, result.data() + b * room * size);
+  return result;
+}
+
+/// Writes a position [B, 1, ...] behind the first `length` of the cache. Its room doubles, so that a step copies no
+/// past position on average more than once.
+void append(Tensor& cache, std::size_t length, const Tensor& position) {
+  if (length == cache.shape()[1]) cache = first_positions(cache, length, std::max<std::size_t>(2 * length, 16));
+  const std::size_t size = position_size(cache), row = cache.shape()[1] * size;
+  for (std::size_t b = 0; b < cache.shape()[0]; ++b)
+    std::copy_n(position.data() + b * size, size, cache.data() + b * row + length * size);
+}
+
 }  // namespace
 
 void DecoderCache::select(const std::vector<std::size_t>& rows) {
@@ -71,13 +98,16 @@ Variable DecoderBlock::step(Variable x, BlockCache& cache, std::size_t position,
   Tape& tape = x.tape();
   const auto self_attention = [&](Variable y) {
     const Memory last = self_attention_->remember(y, position);
-    // Given to the tape, not lent: it must keep what it read when the cache moves on.
-    const Memory all{concat({tape.input(std::move(cache.self_keys)), last.keys}, 1),
-                     concat({tape.input(std::move(cache.self_values)), last.values}, 1)};
-    const Variable result = self_attention_->attend(y, all, {}, position);
-    cache.self_keys = all.keys.value();
-    cache.self_values = all.values.value();
-    return result;
+    Memory all;
+    if (tape.options().record) {
+      // The last position has a gradient, and a backward pass must find what was read even if the cache moves on.
+      all.keys = concat({tape.input(first_positions(cache.self_keys, position, position)), last.keys}, 1);
+      all.values = concat({tape.input(first_positions(cache.self_values, position, position)), last.values}, 1);
+    }
+    append(cache.self_keys, position, last.keys.value());
+    append(cache.self_values, position, last.values.value());
+    if (!tape.options().record) all = {tape.constant(cache.self_keys), tape.constant(cache.self_values), position + 1};
+    return self_attention_->attend(y, all, {}, position);
   };
   const Memory source{tape.constant(cache.source_keys), tape.constant(cache.source_values)};
   return forward(x, self_attention, source, source_mask, position);

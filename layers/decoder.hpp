@@ -10,7 +10,7 @@ namespace surd {
 /// What one decoder block keeps between decoding steps: its keys and values of past positions and of the source,
 /// each [B, T, ...].
 struct BlockCache {
-  Tensor self_keys, self_values;  ///< of `DecoderCache::length` positions
+  Tensor self_keys, self_values;  ///< the first `DecoderCache::length` positions; zeros, room for more, behind them
   Tensor source_keys, source_values;
 };
 
@@ -34,7 +34,8 @@ class DecoderBlock : public Module {
 
   /// The source's part of the cache.
   BlockCache start(Variable source) const;
-  /// One more position, x [B, 1, d_model] -> [B, 1, d_model]; extends the cache.
+  /// One more position, x [B, 1, d_model] -> [B, 1, d_model]; extends the cache. A tape that does not record is lent
+  /// the cache, which must outlive the pass; on one that records, what is in the cache is constant.
   Variable step(Variable x, BlockCache& cache, std::size_t position, const AttentionMask& source_mask) const;
 
  private:
@@ -59,7 +60,8 @@ class Decoder : public Module {
 
   /// A cache for decoding step by step from an encoded source [B, S, d_model].
   DecoderCache start(Variable source, const std::vector<std::size_t>& source_lengths) const;
-  /// The next position, x [B, 1, d_model] -> [B, 1, d_model]: what operator() would give there.
+  /// The next position, x [B, 1, d_model] -> [B, 1, d_model]: what operator() would give there. The cache must outlive
+  /// the pass.
   Variable step(Variable x, DecoderCache& cache) const;
 
  private:

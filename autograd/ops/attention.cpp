@@ -14,7 +14,7 @@ constexpr auto no = blas::Transpose::no;
 constexpr auto yes = blas::Transpose::yes;
 
 struct Sizes {
-  std::size_t batch, queries, keys, heads, key_value_heads, key_width, value_width;
+  std::size_t batch, queries, keys, rows_of_keys, heads, key_value_heads, key_width, value_width;
   std::size_t scores() const { return queries * keys; }  // of one head
 };
 
@@ -32,11 +32,12 @@ Sizes check(Variable q, Variable k, Variable v, const AttentionOptions& options)
          options.heads);
   expect(options.distance_slopes.empty() || options.distance_slopes.size() == options.heads, op,
          "{} distance slopes for {} heads", options.distance_slopes.size(), options.heads);
-  expect(!options.causal || q.shape()[1] <= k.shape()[1], op,
+  expect(options.keys <= k.shape()[1], op, "{} keys do not lie in k {}", options.keys, k.shape());
+  const std::size_t batch = q.shape()[0], keys = options.keys == 0 ? k.shape()[1] : options.keys;
+  expect(!options.causal || q.shape()[1] <= keys, op,
          "causal attention takes at most as many queries as keys; got q {}, k {}", q.shape(), k.shape());
   expect(options.dropout >= 0 && options.dropout < 1, op, "the dropout rate must be in [0, 1); got {}",
          options.dropout);
-  const std::size_t batch = q.shape()[0], keys = k.shape()[1];
   expect(options.key_lengths.empty() || options.key_lengths.size() == batch, op, "{} key lengths for a batch of {}",
          options.key_lengths.size(), batch);
   for (const std::size_t length : options.key_lengths)
@@ -44,6 +45,7 @@ Sizes check(Variable q, Variable k, Variable v, const AttentionOptions& options)
   return {batch,
           q.shape()[1],
           keys,
+          k.shape()[1],
           options.heads,
           key_value_heads,
           q.shape()[2] / options.heads,
@@ -100,8 +102,12 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
   const std::size_t q_row = s.heads * s.key_width, o_row = s.heads * s.value_width;
   const std::size_t k_row = s.key_value_heads * s.key_width, v_row = s.key_value_heads * s.value_width;
   const auto q_at = [=](std::size_t b, std::size_t h) { return b * s.queries * q_row + h * s.key_width; };
-  const auto k_at = [=](std::size_t b, std::size_t h) { return b * s.keys * k_row + h / shared_by * s.key_width; };
-  const auto v_at = [=](std::size_t b, std::size_t h) { return b * s.keys * v_row + h / shared_by * s.value_width; };
+  const auto k_at = [=](std::size_t b, std::size_t h) {
+    return b * s.rows_of_keys * k_row + h / shared_by * s.key_width;
+  };
+  const auto v_at = [=](std::size_t b, std::size_t h) {
+    return b * s.rows_of_keys * v_row + h / shared_by * s.value_width;
+  };
   const auto o_at = [=](std::size_t b, std::size_t h) { return b * s.queries * o_row + h * s.value_width; };
 
   Tape& tape = q.tape();
@@ -132,27 +138,36 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
   auto backward = [=, weights = std::move(weights), mask = std::move(mask),
                    dropped = std::move(dropped)](BackwardPass& pass) {
     const Real* d_o = pass.gradient().data();
-    Tensor dq = empty_like(q.value()), dk = empty_like(k.value()), dv = empty_like(v.value());
+    const bool to_q = pass.needs(q), to_k = pass.needs(k), to_v = pass.needs(v);
+    const auto gradient_of = [&](Variable x) {
+      if (!pass.needs(x)) return Tensor(Shape{0});
+      return s.keys < s.rows_of_keys ? zeros(x.shape()) : empty_like(x.value());  // nothing else clears the room
+    };
+    Tensor dq = gradient_of(q), dk = gradient_of(k), dv = gradient_of(v);
     Tensor ds(Shape{s.queries, s.keys});
     for (std::size_t b = 0; b < s.batch; ++b) {
       for (std::size_t h = 0; h < s.heads; ++h) {
         const Real beta = h % shared_by == 0 ? Real(0) : Real(1);  // the first of those that share a head clears
         const Real* p = weights.data() + head(b, h);
         const Real* d = drop ? dropped.data() + head(b, h) : p;
-        blas::gemm(yes, no, s.keys, s.value_width, s.queries, 1, d, s.keys, d_o + o_at(b, h), o_row, beta,
-                   dv.data() + v_at(b, h), v_row);
+        if (to_v)
+          blas::gemm(yes, no, s.keys, s.value_width, s.queries, 1, d, s.keys, d_o + o_at(b, h), o_row, beta,
+                     dv.data() + v_at(b, h), v_row);
+        if (!to_q && !to_k) continue;
         blas::gemm(no, yes, s.queries, s.keys, s.value_width, 1, d_o + o_at(b, h), o_row, v.value().data() + v_at(b, h),
                    v_row, 0, ds.data(), s.keys);
         if (drop) kernels::multiply(ds.data(), mask.data() + head(b, h), ds.data(), s.scores());
         for (std::size_t t = 0; t < s.queries; ++t)
           kernels::softmax_row_backward(p + t * s.keys, ds.data() + t * s.keys, ds.data() + t * s.keys, s.keys);
-        blas::gemm(no, no, s.queries, s.key_width, s.keys, factor, ds.data(), s.keys, k.value().data() + k_at(b, h),
-                   k_row, 0, dq.data() + q_at(b, h), q_row);
-        blas::gemm(yes, no, s.keys, s.key_width, s.queries, factor, ds.data(), s.keys, q.value().data() + q_at(b, h),
-                   q_row, beta, dk.data() + k_at(b, h), k_row);
+        if (to_q)
+          blas::gemm(no, no, s.queries, s.key_width, s.keys, factor, ds.data(), s.keys, k.value().data() + k_at(b, h),
+                     k_row, 0, dq.data() + q_at(b, h), q_row);
+        if (to_k)
+          blas::gemm(yes, no, s.keys, s.key_width, s.queries, factor, ds.data(), s.keys, q.value().data() + q_at(b, h),
+                     q_row, beta, dk.data() + k_at(b, h), k_row);
       }
     }
-    pass.accumulate(q, std::move(dq));
+    pass.accumulate(q, std::move(dq));  // each does nothing where it is not needed
     pass.accumulate(k, std::move(dk));
     pass.accumulate(v, std::move(dv));
   };

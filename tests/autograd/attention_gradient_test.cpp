@@ -58,6 +58,8 @@ TEST_CASE("gradients of attention") {
   check("fewer queries than keys", plain, cross);
   check("more queries than keys", plain, tall);
   check("key padding", plain, padded);
+  check(
+      "room behind the keys", [](AttentionOptions& options) { options.keys = 2; }, cross);
 }
 
 TEST_CASE("gradients of causal attention") {

@@ -111,6 +111,9 @@ TEST_CASE_FIXTURE(Fixture, "errors of attention") {
   CHECK_ERROR(attention(x, x, x, options), "attention: 2 key lengths for a batch of 1");
   options.key_lengths = {3};
   CHECK_ERROR(attention(x, x, x, options), "attention: key length 3 exceeds the 2 keys");
+  options.keys = 3;
+  CHECK_ERROR(attention(x, x, x, options), "attention: 3 keys do not lie in k [1, 2, 4]");
+  options.keys = 0;
   options.key_lengths = {};
   options.dropout = 1;
   CHECK_ERROR(attention(x, x, x, options), "attention: the dropout rate must be in [0, 1); got 1");

@@ -107,6 +107,21 @@ TEST_CASE("padding keys and future keys have no influence at all") {
   CHECK(after.data()[4] != causal_before.data()[4]);
 }
 
+TEST_CASE("room behind the keys is not read") {
+  Tape tape;
+  const Variable q = tape.input(random_tensor({2, 3, 4}, 1));
+  const Tensor k = random_tensor({2, 5, 4}, 2);
+  Tensor room(Shape{2, 8, 4});
+  room.fill(std::numeric_limits<Real>::quiet_NaN());
+  for (std::size_t b = 0; b < 2; ++b) std::copy_n(k.data() + b * 20, 20, room.data() + b * 32);
+  for (const bool causal : {false, true}) {
+    AttentionOptions options{2, 1, causal, {5, 4}};
+    const Tensor expected = attention(q, tape.constant(k), tape.constant(k), options).value();
+    options.keys = 5;
+    CHECK(values_of(attention(q, tape.constant(room), tape.constant(room), options).value()) == values_of(expected));
+  }
+}
+
 TEST_CASE("attention over no keys, no queries and no rows") {
   Tape tape;
   const auto of = [&](std::size_t batch, std::size_t length) {

@@ -49,6 +49,44 @@ TEST_CASE("decoding step by step gives the hidden states of decode()") {
   }
 }
 
+TEST_CASE("a cache grows in place, and longer than its first room") {
+  constexpr std::size_t length = 40;
+  for (const std::size_t i : {0, 4, 5, 6}) {  // as they come, multi-query, rotary, ALiBi
+    CAPTURE(i);
+    Model model(varied_options()[i]);
+    test::perturb(model.parameters);
+    random::Sequence draw(random::Stream(1, "test", "tokens"));
+    std::vector<std::int32_t> target(2 * length);
+    for (std::int32_t& token : target) token = static_cast<std::int32_t>(draw.integer(Example::vocabulary));
+    const Example example = Example().rows(0, 2);
+    TapeOptions forward_only;
+    forward_only.record = false;
+    Tape tape(forward_only), stepping(forward_only);
+    const Tensor whole =
+        model.transformer.decode({target, 2, length}, example.encoded(model.transformer, tape), example.source_lengths)
+            .value();
+    DecoderCache cache = model.transformer.start(example.encoded(model.transformer, stepping), example.source_lengths);
+    std::size_t moves = 0;
+    for (std::size_t t = 0; t < length; ++t) {
+      stepping.reset(forward_only);
+      const Real* place = cache.blocks[0].self_keys.data();
+      // The rows change places at every seventh step, and back.
+      const bool swapped = t % 7 == 3;
+      if (swapped) cache.select({1, 0});
+      std::vector<std::int32_t> last = {target[t], target[length + t]};
+      if (swapped) std::swap(last[0], last[1]);
+      const Tensor step = model.transformer.step(stepping, last, cache).value();
+      for (std::size_t b = 0; b < 2; ++b)
+        CHECK(relative_difference(state(step, swapped ? 1 - b : b, 0), state(whole, b, t)) < rounding);
+      if (swapped)
+        cache.select({1, 0});
+      else if (cache.blocks[0].self_keys.data() != place)
+        ++moves;
+    }
+    CHECK(moves <= 3);  // to 16, 32 and 64 positions
+  }
+}
+
 TEST_CASE("a cache's rows can be selected, repeated and reordered between steps") {
   const Example example;
   Model model(varied_options()[1]);
