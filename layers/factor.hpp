@@ -7,8 +7,8 @@
 
 namespace surd {
 
-/// A factor of a layer: its Scale over one dimension, as a fixed number or, where the scale is `learned`, as a parameter
-/// [1] named "scale" that starts at that number.
+/// A factor of a layer: its Scale over one dimension, as a fixed number or, where the scale is `learned`, as a
+/// parameter [1] named "scale" that starts at that number.
 ///
 /// It is the product number() * parameter(), of which one is always 1, so that an op that multiplies by a number anyway
 /// need not be told which.

@@ -1,22 +1,23 @@
 surd_tests(layers
-  FLOAT
-    r4_initial_loss_test.cpp
-    r5_tied_self_logit_test.cpp
-    r6_score_variance_test.cpp
-    r7_gradient_tails_test.cpp
-    r8_no_cancellation_test.cpp
   DOUBLE
     attention_gradient_test.cpp
     layer_gradient_test.cpp
     model_gradient_test.cpp
     variants_gradient_test.cpp
   BOTH
+    attention_factor_test.cpp
     attention_test.cpp
     decoder_test.cpp
     factor_test.cpp
     init_test.cpp
     norm_placement_test.cpp
     positions_test.cpp
+    r4_initial_loss_test.cpp
+    r5_tied_self_logit_test.cpp
+    r6_score_variance_test.cpp
+    r7_gradient_tails_test.cpp
+    r8_no_cancellation_test.cpp
     scale_test.cpp
+    transformer_options_test.cpp
     transformer_test.cpp
     variants_test.cpp)

@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <map>
 
 namespace surd {
 namespace {
@@ -157,130 +156,6 @@ TEST_CASE("dropout and gradients are those of the whole batch, however it is cut
   CHECK(relative_difference(states(8, 3, true), all) > 0.01);
   CHECK(relative_difference(states(7, 3, false), all) > 0.01);
   CHECK(test::largest_difference(states(7, 3, false), states(8, 4, false)) == 0);
-}
-
-TEST_CASE("every option changes the loss: none is declared and never read") {
-  const auto loss_of = [](const std::function<void(TransformerOptions&)>& change) {
-    TransformerOptions options = small_options();
-    change(options);
-    Model model(options);
-    test::perturb(model.parameters);  // so that biases count
-    Tape tape;
-    return static_cast<double>(Example().loss(model.transformer, tape).value().data()[0]);
-  };
-  const auto attention = [](const std::function<void(MultiHeadOptions&)>& change) {
-    MultiHeadOptions options;
-    change(options);
-    return [options](TransformerOptions& o) { o.attention = test::attention(options); };
-  };
-  const auto feed_forward = [](const std::function<void(PositionWiseOptions&)>& change) {
-    PositionWiseOptions options = {12};
-    change(options);
-    return [options](TransformerOptions& o) { o.feed_forward = test::feed_forward(options); };
-  };
-  const auto sinusoidal = [](const std::function<void(SinusoidalOptions&)>& change) {
-    SinusoidalOptions options;
-    change(options);
-    return [options](TransformerOptions& o) { o.positions = test::sinusoidal(options); };
-  };
-  const auto learned = [](const LearnedPositionsOptions& options) {
-    return [options](TransformerOptions& o) { o.positions = test::learned_positions(options); };
-  };
-  const InitOptions other_init = InitOptions::normal(Scale::constant(0.3));
-  using O = TransformerOptions;
-  const std::vector<std::pair<std::string, std::function<void(O&)>>> changes = {
-      {"default", [](O&) {}},
-      {"d_model", [](O& o) { o.d_model = 32; }},
-      {"heads", [](O& o) { o.heads = 2; }},
-      {"encoder_layers", [](O& o) { o.encoder_layers = 2; }},
-      {"decoder_layers", [](O& o) { o.decoder_layers = 2; }},
-      {"dropout", [](O& o) { o.dropout = 0.3; }},
-      {"norm.placement", [](O& o) { o.norm.placement = NormPlacement::post; }},
-      {"norm.kind rms_norm", [](O& o) { o.norm.kind.select("rms_norm"); }},
-      {"norm.kind scale_norm", [](O& o) { o.norm.kind.select("scale_norm"); }},
-      {"layer_norm epsilon", [](O& o) { o.norm.kind.set<LayerNorm>("layer_norm", {0.1}); }},
-      {"rms_norm epsilon", [](O& o) { o.norm.kind.set<RMSNorm>("rms_norm", {0.1}); }},
-      {"scale_norm epsilon", [](O& o) { o.norm.kind.set<ScaleNorm>("scale_norm", {0.1}); }},
-      {"embedding.tie none", [](O& o) { o.embedding.tie = Tie::none; }},
-      {"embedding.tie all", [](O& o) { o.embedding.tie = Tie::all; }},
-      {"embedding.init", [&](O& o) { o.embedding.init = other_init; }},
-      {"embedding.zero_padding", [](O& o) { o.embedding.zero_padding = true; }},
-      {"embedding.scale", [](O& o) { o.embedding.scale = Scale::Rule::one; }},
-      {"embedding.logit_scale", [](O& o) { o.embedding.logit_scale = Scale::Rule::inv_sqrt_dim; }},
-      {"embedding.norm", [](O& o) { o.embedding.norm = true; }},
-      {"positions none", [](O& o) { o.positions.select("none"); }},
-      {"positions learned", learned({})},
-      {"positions learned, scale", learned({512, Scale::Rule::sqrt_dim})},
-      {"positions learned, init", learned({512, Scale::Rule::one, other_init})},
-      {"layout", sinusoidal([](SinusoidalOptions& o) { o.layout = SinusoidLayout::sin_then_cos; })},
-      {"denominator",
-       sinusoidal([](SinusoidalOptions& o) { o.denominator = SinusoidDenominator::half_dim_minus_one; })},
-      {"offset", sinusoidal([](SinusoidalOptions& o) { o.offset = 1; })},
-      {"positions.scale", sinusoidal([](SinusoidalOptions& o) { o.scale = Scale::Rule::inv_sqrt_dim; })},
-      {"centred", sinusoidal([](SinusoidalOptions& o) { o.centred = true; })},
-      {"centred_length", sinusoidal([](SinusoidalOptions& o) {
-         o.centred = true;
-         o.centred_length = 20;
-       })},
-      {"attention.scale", attention([](MultiHeadOptions& o) { o.scale = Scale::Rule::one; })},
-      {"absorb_scale", attention([](MultiHeadOptions& o) { o.absorb_scale = true; })},  // the noise is not absorbed
-      {"query_key_norm", attention([](MultiHeadOptions& o) { o.query_key_norm = true; })},
-      {"attention.dropout", attention([](MultiHeadOptions& o) { o.dropout = 0.3; })},
-      {"attention.bias", attention([](MultiHeadOptions& o) { o.bias = false; })},
-      {"attention.init", attention([&](MultiHeadOptions& o) { o.init = other_init; })},
-      {"attention.init.gain", attention([](MultiHeadOptions& o) { o.init.gain = 0.7; })},
-      {"attention.output_gain", attention([](MultiHeadOptions& o) { o.output_gain = 0.7; })},
-      {"feed_forward.width", feed_forward([](PositionWiseOptions& o) { o.width = 13; })},
-      {"feed_forward.activation", feed_forward([](PositionWiseOptions& o) { o.activation = Activation::gelu; })},
-      {"feed_forward.dropout", feed_forward([](PositionWiseOptions& o) { o.dropout = 0.3; })},
-      {"feed_forward.init", feed_forward([&](PositionWiseOptions& o) { o.init = other_init; })},
-  };
-  std::map<double, std::string> losses;
-  for (const auto& [name, change] : changes) {
-    CAPTURE(name);
-    const double loss = loss_of(change);
-    CHECK(std::isfinite(loss));
-    const auto [found, is_new] = losses.emplace(loss, name);
-    CHECK_MESSAGE(is_new, "the same loss as with ", found->second);
-  }
-}
-
-TEST_CASE("options that contradict each other are refused") {
-  const auto message = [](const std::function<void(TransformerOptions&)>& change, std::size_t source = 9,
-                          std::size_t target = 9) {
-    return message_of([&] {
-      TransformerOptions options = small_options();
-      change(options);
-      Bench bench;
-      Transformer(bench.scope, options, source, target);
-    });
-  };
-  CHECK(message([](TransformerOptions&) {}).empty());
-  CHECK(message([](TransformerOptions& o) { o.embedding.tie = Tie::all; }, 9, 8) ==
-        "model: embedding.tie: all needs one vocabulary for both sides; got 9 and 8 tokens");
-  CHECK(message([](TransformerOptions& o) { o.heads = 3; }) == "model: heads must divide d_model = 16");
-  CHECK(message([](TransformerOptions& o) { o.heads = 0; }) == "model: heads must be at least 1; got 0");
-  CHECK(message([](TransformerOptions& o) { o.dropout = 1; }) == "model: dropout must be in [0, 1); got 1");
-  CHECK(message([](TransformerOptions& o) {
-          o.d_model = 9;
-          o.heads = 3;
-        }) == "model: d_model must be even for sinusoidal positions");
-  const Scale learned(Scale::Rule::inv_sqrt_dim, 1, true);
-  CHECK(message([&](TransformerOptions& o) {
-          o.attention = test::attention({learned, true});
-        }) == "model.attention: absorb_scale cannot go with a learned scale");
-  CHECK(message([](TransformerOptions& o) {
-          o.attention = test::attention({Scale::Rule::inv_sqrt_dim, true, true});
-        }) == "model.attention: absorb_scale cannot go with query_key_norm, which would undo it");
-  CHECK(message([&](TransformerOptions& o) { o.embedding.init.std = learned; }) ==
-        "model.embedding.init: std cannot be learned");
-  CHECK(message([&](TransformerOptions& o) {
-          o.positions = test::learned_positions({8, learned});
-        }) == "model.positions: scale of a learned table cannot be learned as well");
-  CHECK(message([](TransformerOptions& o) { o.feed_forward = test::feed_forward({0}); }) ==
-        "model.feed_forward: width must be at least 1; got 0");
-  CHECK(message([](TransformerOptions& o) { o.norm.kind.set<LayerNorm>("layer_norm", {0}); }) ==
-        "model.norm: epsilon must be greater than 0; got 0");
 }
 
 TEST_CASE("input that does not fit is refused") {

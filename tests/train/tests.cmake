@@ -1,7 +1,4 @@
 surd_tests(train
-  FLOAT
-    r2_untied_equivalence_test.cpp
-    r3_tied_equivalence_test.cpp
   BOTH
     checkpoint_test.cpp
     decoding_test.cpp
@@ -13,6 +10,8 @@ surd_tests(train
     optimizer_test.cpp
     optimizer_variants_test.cpp
     probe_test.cpp
+    r2_untied_equivalence_test.cpp
+    r3_tied_equivalence_test.cpp
     replicas_test.cpp
     resume_test.cpp
     safetensors_test.cpp
