@@ -18,12 +18,12 @@ struct FactorCase {
   double over_d_model, over_d_k;  ///< its values
 };
 inline const std::vector<FactorCase> factor_cases = {{Scale::Rule::one, 1, 1},
-                                 {Scale::Rule::sqrt_dim, 4, 2},
-                                 {Scale::Rule::inv_sqrt_dim, 0.25, 0.5},
-                                 {Scale::Rule::inv_dim, 0.0625, 0.25},
-                                 {Scale::constant(0.5), 0.5, 0.5},
-                                 {Scale(Scale::Rule::inv_dim, 8), 0.5, 2},
-                                 {Scale::constant(-2), -2, -2}};
+                                                     {Scale::Rule::sqrt_dim, 4, 2},
+                                                     {Scale::Rule::inv_sqrt_dim, 0.25, 0.5},
+                                                     {Scale::Rule::inv_dim, 0.0625, 0.25},
+                                                     {Scale::constant(0.5), 0.5, 0.5},
+                                                     {Scale(Scale::Rule::inv_dim, 8), 0.5, 2},
+                                                     {Scale::constant(-2), -2, -2}};
 
 inline Scale learned(const Scale& scale) {
   Scale result;

@@ -12,6 +12,7 @@ surd_tests(train
     probe_test.cpp
     r2_untied_equivalence_test.cpp
     r3_tied_equivalence_test.cpp
+    r6_trained_scores_test.cpp
     replicas_test.cpp
     resume_test.cpp
     safetensors_test.cpp
