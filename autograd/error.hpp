@@ -17,6 +17,25 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// An option that its range allows, but not the other options or the data. `path` is its key in a config, such as
+/// "model.attention.key_value_heads", by which a program that reads configs finds the line to report.
+class OptionError : public Error {
+ public:
+  OptionError(std::string path, std::string rule)
+      : Error(fmt::format("{}: {}", path, rule)), path_(std::move(path)), rule_(std::move(rule)) {}
+  const std::string& path() const { return path_; }
+  const std::string& rule() const { return rule_; }
+
+ private:
+  std::string path_, rule_;
+};
+
+/// Throws OptionError unless `holds`. The rule says what is allowed, the actual value, and a way out.
+template <class... Args>
+void expect_option(bool holds, std::string_view path, fmt::format_string<Args...> rule, Args&&... args) {
+  if (!holds) throw OptionError(std::string(path), fmt::format(rule, std::forward<Args>(args)...));
+}
+
 /// Throws Error "`where`: formatted rule" unless `holds`. The message is only formatted when the rule is broken.
 template <class... Args>
 void expect(bool holds, std::string_view where, fmt::format_string<Args...> rule, Args&&... args) {

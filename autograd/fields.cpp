@@ -3,8 +3,23 @@
 #include "autograd/registry.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 namespace surd {
+namespace {
+
+/// A bound as a person would write it: 100_000_000 instead of 1e+08.
+std::string bound(double value) {
+  if (std::abs(value) >= 1e15 || value != std::floor(value)) return fmt::format("{:g}", value);
+  std::string digits = fmt::format("{:.0f}", value);
+  const std::size_t sign = value < 0 ? 1 : 0;
+  if (digits.size() - sign < 6) return digits;
+  for (std::size_t i = digits.size(); i > sign + 3; i -= 3) digits.insert(i - 3, "_");
+  return digits;
+}
+
+}  // namespace
 
 bool Range::holds(double value) const {
   return (low_included ? value >= low : value > low) && (high_included ? value <= high : value < high);
@@ -14,9 +29,9 @@ std::string Range::text() const {
   const bool bounded_below = low != -std::numeric_limits<double>::infinity();
   const bool bounded_above = high != std::numeric_limits<double>::infinity();
   if (bounded_below && bounded_above)
-    return fmt::format("in {}{:g}, {:g}{}", low_included ? '[' : '(', low, high, high_included ? ']' : ')');
-  if (bounded_below) return fmt::format("{} {:g}", low_included ? "at least" : "greater than", low);
-  if (bounded_above) return fmt::format("{} {:g}", high_included ? "at most" : "less than", high);
+    return fmt::format("in {}{}, {}{}", low_included ? '[' : '(', bound(low), bound(high), high_included ? ']' : ')');
+  if (bounded_below) return fmt::format("{} {}", low_included ? "at least" : "greater than", bound(low));
+  if (bounded_above) return fmt::format("{} {}", high_included ? "at most" : "less than", bound(high));
   return "";
 }
 
@@ -29,8 +44,14 @@ Range above(double low) {
 Range between(double low, double high) { return {low, high}; }
 Range fraction() { return {0, 1, true, false}; }
 
+std::string with_value(std::string message, std::string_view value) {
+  return message.insert(std::min(message.find(';'), message.size()), fmt::format("; it is {}", value));
+}
+
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr std::size_t longest = 64;  // the search takes the product of the lengths
   std::string best;
+  if (word.size() > longest) return best;
   std::size_t best_distance = std::max<std::size_t>(word.size() / 3, 1) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t n = word.size(), m = candidate.size();
@@ -53,6 +74,11 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::string guess = nearest(word, candidates);
+  return guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess);
+}
+
 namespace {
 
 /// Throws at the first value out of range and the first broken rule.
@@ -61,11 +87,15 @@ class Check : public Fields {
   explicit Check(std::string where) : where_(std::move(where)) {}
 
   void rule(bool holds, const char* field, const std::string& message) override {
-    expect(holds, where_, "{} {}", field, message);
+    if (holds) return;
+    const auto value = values_.find(field);
+    throw Error(
+        fmt::format("{}: {} {}", where_, field, value == values_.end() ? message : with_value(message, value->second)));
   }
 
  private:
   void number(const Field& field, double value) {
+    values_[field.name] = fmt::format("{}", value);
     if (field.read)
       expect(field.range.holds(value), where_, "{} must be {}; got {}", field.name, field.range.text(), value);
   }
@@ -97,6 +127,7 @@ class Check : public Fields {
   }
 
   std::string where_;
+  std::map<std::string, std::string> values_;  // of the numbers so far
 };
 
 }  // namespace

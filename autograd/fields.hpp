@@ -99,6 +99,7 @@ class Fields {
   }
 
   /// A rule over several fields, reported at `field`.
+  /// `message`: what is required, then "; " and a way out where that does not follow.
   virtual void rule(bool holds, const char* field, const std::string& message) = 0;
 
  protected:
@@ -122,8 +123,13 @@ class Fields {
 template <class Options>
 void check_options(std::string_view where, Options options);
 
+/// A rule's message with the value that breaks it, before the way out: "must divide d_model = 64; it is 5; set ...".
+std::string with_value(std::string message, std::string_view value);
+
 /// The candidate nearest to `word` (edit distance with transpositions, at most a third of its length), or "".
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+/// "; did you mean 'd_model'?", the end of a message, or "" where no candidate is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
 // ---------------------------------------------------------------------------------------------------------------------
 

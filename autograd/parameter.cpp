@@ -20,9 +20,7 @@ Parameter& ParameterSet::find(std::string_view name) {
     if (parameter.name == name) return parameter;
     names.push_back(parameter.name);
   }
-  const std::string guess = nearest(name, names);
-  throw Error(fmt::format("ParameterSet: there is no '{}'{}", name,
-                          guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)));
+  throw Error(fmt::format("ParameterSet: there is no '{}'{}", name, did_you_mean(name, names)));
 }
 
 std::size_t ParameterSet::element_count() const {

@@ -3,11 +3,9 @@
 #include "autograd/error.hpp"
 #include "autograd/fields.hpp"
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,16 +29,6 @@ class AnyChoice {
   /// Lists the fields of the default options of `name`, chosen or not. Throws Error when there is no such name.
   virtual void fields_of(std::string_view name, Fields& f) const = 0;
 };
-
-namespace detail {
-
-template <class Options, class = void>
-struct has_problem_with : std::false_type {};
-template <class Options>
-struct has_problem_with<Options, std::void_t<decltype(std::declval<const Options&>().problem_with(std::size_t()))>>
-    : std::true_type {};
-
-}  // namespace detail
 
 template <class Signature>
 class Registry;
@@ -75,7 +63,6 @@ class Registry<Product(Context...)> {
     virtual void fields(Fields& f) = 0;
     virtual std::unique_ptr<Product> make(Context... context) const = 0;
     virtual std::unique_ptr<Recipe> clone() const = 0;
-    virtual std::string problem_with(std::size_t width) const = 0;
   };
 
   /// A fresh recipe with default options. Throws Error when there is no such name.
@@ -92,10 +79,6 @@ class Registry<Product(Context...)> {
       return std::make_unique<Implementation>(context..., options_);
     }
     std::unique_ptr<Recipe> clone() const override { return std::make_unique<RecipeOf>(*this); }
-    std::string problem_with(std::size_t width) const override {
-      if constexpr (detail::has_problem_with<Options>::value) return options_.problem_with(width);
-      return "";
-    }
 
    private:
     Options options_;
@@ -115,11 +98,9 @@ class Registry<Product(Context...)> {
   }
   const Entry& require(std::string_view name) const {
     const Entry* entry = find(name);
-    if (entry == nullptr) {
-      const std::string guess = nearest(name, names());
-      expect(false, kind_, "there is no '{}'{}; there are {}", name,
-             guess.empty() ? "" : fmt::format(", did you mean '{}'?", guess), fmt::join(names(), ", "));
-    }
+    if (entry == nullptr)
+      throw Error(fmt::format("{}: there is no '{}'; there are {}{}", kind_, name, fmt::join(names(), ", "),
+                              did_you_mean(name, names())));
     return *entry;
   }
 
@@ -169,9 +150,6 @@ class Choice<Product(Context...)> : public AnyChoice {
   void fields_of(std::string_view name, Fields& f) const override { table_->recipe(name)->fields(f); }
 
   std::unique_ptr<Product> make(Context... context) const { return recipe_->make(context...); }
-  /// What keeps the chosen options from being used at a width, "must be even for ..."; "" for nothing. It is what their
-  /// member problem_with(width) says; options that go with every width have none.
-  std::string problem_with(std::size_t width) const { return recipe_->problem_with(width); }
 
  private:
   const Table* table_;

@@ -21,7 +21,8 @@ void BatcherOptions::fields(Fields& f) {
   f("bucketing", bucketing, "whether pairs of similar length share a batch, which saves padding");
   f("bucketing_window", bucketing_window, "pairs are sorted by length within windows of so many; default: all together",
     at_least(1), Unit{"pairs"}, When{bucketing, "bucketing is true"});
-  f.rule(!(batch_size && batch_tokens), "batch_size", "must not be given together with batch_tokens");
+  f.rule(!(batch_size && batch_tokens), "batch_size",
+         "must not be given together with batch_tokens; write batch_size: null, or remove batch_tokens");
 }
 
 Batcher::Batcher(const std::vector<SentencePair>& pairs, const BatcherOptions& options, std::uint64_t seed)
@@ -29,11 +30,11 @@ Batcher::Batcher(const std::vector<SentencePair>& pairs, const BatcherOptions& o
   check_options("batcher", options_);
   expect(options_.batch_size || options_.batch_tokens, "batcher", "batch_size or batch_tokens must be given");
   expect(!pairs.empty(), "batcher", "there must be pairs to cut into batches; got none");
-  for (std::size_t i = 0; options_.batch_tokens && i < pairs.size(); ++i) {
-    expect(longer_side(pairs[i]) <= *options_.batch_tokens, "batcher",
-           "batch_tokens must be at least the length of every pair; got {}, and pair {} takes {} positions",
-           *options_.batch_tokens, i, longer_side(pairs[i]));
-  }
+  std::size_t longest = 0;
+  for (const SentencePair& pair : pairs) longest = std::max(longest, longer_side(pair));
+  expect_option(!options_.batch_tokens || longest <= *options_.batch_tokens, "train.batch_tokens",
+                "must be at least {}, the length of the longest pair; got {}", longest,
+                options_.batch_tokens.value_or(0));
 }
 
 /// The pairs in the order in which they are cut.

@@ -101,8 +101,7 @@ void DatesOptions::fields(Fields& f) {
     between(1, 9999));
   f("last_year", last_year, "latest year", between(1, 9999));
   f("shared_vocabulary", shared_vocabulary, "one vocabulary for both sides, so that all embeddings can be tied");
-  f.rule(first_year <= last_year, "last_year",
-         fmt::format("must be at least first_year = {}; got {}", first_year, last_year));
+  f.rule(first_year <= last_year, "last_year", fmt::format("must be at least first_year = {}", first_year));
 }
 
 DatesTask::DatesTask(Options options) : options_(options) { check_options("dates", options_); }

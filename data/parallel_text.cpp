@@ -9,7 +9,7 @@ namespace surd {
 void ParallelTextOptions::fields(Fields& f) {
   const auto file = [&](const char* name, std::string& path, const char* help) {
     f(name, path, help);
-    f.rule(!path.empty(), name, "must name a file");
+    f.rule(!path.empty(), name, "must name a file, for example data/train.de");
   };
   file("train_source", train_source,
        "sentences to train on, one a line; UTF-8, plain or .gz; a relative path begins at the folder surd is run in, "
@@ -44,10 +44,25 @@ TextFormat ParallelTextTask::format() const {
   return format;
 }
 
+namespace {
+
+/// Opens the file that an option names.
+LineReader open(const std::string& option, const std::string& path) {
+  try {
+    return LineReader(path);
+  } catch (const Error& error) {
+    throw OptionError("task." + option,
+                      fmt::format("{}; name a file that can be read, with '/' first or from the folder surd is run in",
+                                  error.what()));
+  }
+}
+
+}  // namespace
+
 Split ParallelTextTask::read_split(std::string name, const std::string& source_path,
                                    const std::string& target_path) const {
-  LineReader sources(source_path);
-  LineReader targets(target_path);
+  LineReader sources = open(name + "_source", source_path);
+  LineReader targets = open(name + "_target", target_path);
   Split split{std::move(name), {}};
   TextPair pair;
   for (;;) {
@@ -65,13 +80,15 @@ Split ParallelTextTask::read_split(std::string name, const std::string& source_p
   }
   while (sources.next(pair.source)) continue;
   while (targets.next(pair.target)) continue;
-  expect(sources.line_number() == targets.line_number(), "parallel_text",
-         "line n of one file must translate line n of the other, but '{}' has {} lines and '{}' has {}", source_path,
-         sources.line_number(), target_path, targets.line_number());
-  expect(!split.pairs.empty(), "parallel_text",
-         "'{}' and '{}' must hold a pair; of their {} lines {} are blank and {} are longer than max_length = {}",
-         source_path, target_path, sources.line_number(), split.skipped.empty, split.skipped.overlong,
-         options_.max_length);
+  expect_option(sources.line_number() == targets.line_number(), "task." + split.name + "_target",
+                "line n of one file must translate line n of the other, but '{}' has {} lines and '{}' has {}; name "
+                "files that belong together",
+                source_path, sources.line_number(), target_path, targets.line_number());
+  expect_option(!split.pairs.empty(), "task." + split.name + "_source",
+                "'{}' and '{}' must hold a pair; of their {} lines {} are blank and {} are longer than max_length = "
+                "{}; name other files, or set task.max_length higher",
+                source_path, target_path, sources.line_number(), split.skipped.empty, split.skipped.overlong,
+                options_.max_length);
   return split;
 }
 

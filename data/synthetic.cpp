@@ -16,14 +16,15 @@ void SequenceOptions::fields(Fields& f) {
   f("vocabulary", vocabulary, "number of different symbols", between(1, 1e6), Unit{"symbols"});
   f("min_length", min_length, "shortest source", between(1, 1e4), Unit{"tokens"});
   f("max_length", max_length, "longest source; lengths are uniform between the two", between(1, 1e4), Unit{"tokens"});
-  f.rule(min_length <= max_length, "max_length",
-         fmt::format("must be at least min_length = {}; got {}", min_length, max_length));
+  f.rule(min_length <= max_length, "max_length", fmt::format("must be at least min_length = {}", min_length));
 }
 
 DistinctExamples::DistinctExamples(std::string_view task, std::uint64_t seed)
-    : task_(task), sequence_(random::Stream(seed, "data", task)) {}
+    : sequence_(random::Stream(seed, "data", task)) {}
 
 Split DistinctExamples::split(std::string name, std::size_t size, const Draw& draw) {
+  // What deal() draws for all three splits is mostly trained on.
+  const char* const option = name.empty() ? "task.train_size" : "task.test_size";
   Split split{std::move(name), {}};
   split.pairs.reserve(size);
   std::size_t repeats = 0;
@@ -34,10 +35,10 @@ Split DistinctExamples::split(std::string name, std::size_t size, const Draw& dr
       repeats = 0;
       continue;
     }
-    expect(++repeats < patience, task_,
-           "{} distinct examples are asked for, but only {} were found, and {} further draws gave no new one; ask for "
-           "fewer, or allow more or longer ones",
-           sources_.size() - split.pairs.size() + size, sources_.size(), patience);
+    expect_option(++repeats < patience, option,
+                  "{} distinct examples are asked for, but only {} were found, and {} further draws gave no new one; "
+                  "ask for fewer in all splits together, or allow more or longer ones",
+                  sources_.size() - split.pairs.size() + size, sources_.size(), patience);
   }
   return split;
 }

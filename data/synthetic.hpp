@@ -45,8 +45,8 @@ class DistinctExamples {
   /// The draws are a function of the task's name and the seed.
   DistinctExamples(std::string_view task, std::uint64_t seed);
 
-  /// Further `size` examples. Throws Error when `patience` draws one after another give no new source: there are not as
-  /// many distinct examples as were asked for.
+  /// Further `size` examples. Throws OptionError when `patience` draws one after another give no new source: there are
+  /// not as many distinct examples as were asked for.
   Split split(std::string name, std::size_t size, const Draw& draw);
 
   /// The splits "train", "valid" and "test": drawn as one set, shuffled and dealt, so that all three follow the same
@@ -54,7 +54,6 @@ class DistinctExamples {
   std::vector<Split> deal(const SplitSizes& sizes, const Draw& draw);
 
  private:
-  std::string task_;
   random::Sequence sequence_;
   std::unordered_set<std::string> sources_;
 };

@@ -102,10 +102,12 @@ int run_command_line(int argc, const char* const* argv) {
   sub = add(
       *config, "check", "Report every problem of a file", [&] { return config_check_command(file, settings); }, chosen);
   add_config(sub, file, settings);
+  bool comments = false;
   sub = add(
       *config, "show", "Print a file with every default written out",
-      [&] { return config_show_command(file, settings); }, chosen);
+      [&] { return config_show_command(file, settings, comments); }, chosen);
   add_config(sub, file, settings);
+  sub->add_flag("--comments", comments, "with the meaning of each key");
   bool markdown = false;
   sub = add(
       *config, "reference", "Print every key there is", [&] { return config_reference_command(markdown); }, chosen);

@@ -63,8 +63,10 @@ int samples_command(const SamplesArguments& arguments);
 /// Prints a table of finished runs, grouped by the settings in which they differ, seeds apart.
 int compare_command(const std::vector<std::string>& folders);
 
+/// Reads a config and builds what it describes, without training.
 int config_check_command(const std::string& file, const std::vector<std::string>& settings);
-int config_show_command(const std::string& file, const std::vector<std::string>& settings);
+/// `comments`: with each key's meaning above it.
+int config_show_command(const std::string& file, const std::vector<std::string>& settings, bool comments);
 /// Every key there is, for a terminal or as the Markdown of docs/config.md.
 int config_reference_command(bool markdown);
 int list_command(const std::string& what);

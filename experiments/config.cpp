@@ -1,7 +1,6 @@
 #include "experiments/config.hpp"
 
 #include "experiments/read_options.hpp"
-#include "experiments/write_options.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -33,18 +32,20 @@ void RunConfig::fields(Fields& f) {
   f("probe", probe, "diagnostics");
 }
 
-RunConfig load_config(const std::string& path, const std::vector<std::string>& settings) {
-  YamlDocument document = YamlDocument::load(path, presets_folder());
+ConfigFile::ConfigFile(const std::string& path, const std::vector<std::string>& settings)
+    : document(YamlDocument::load(path, presets_folder())) {
   for (const std::string& setting : settings) document.set(setting);
-  RunConfig config;
   // The default size only counts where the file names neither kind of size.
   auto& batching = config.train.batching;
   const auto default_size = std::exchange(batching.batch_size, std::nullopt);
   read_options(document, config);
   if (!batching.batch_size && !batching.batch_tokens) batching.batch_size = default_size;
-  return config;
 }
 
-std::string to_yaml(const RunConfig& config) { return write_yaml(config); }
+RunConfig load_config(const std::string& path, const std::vector<std::string>& settings) {
+  return ConfigFile(path, settings).config;
+}
+
+std::string to_yaml(const RunConfig& config, WithHelp help) { return write_yaml(config, help); }
 
 }  // namespace surd

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "data/task.hpp"
+#include "experiments/write_options.hpp"
+#include "experiments/yaml_document.hpp"
 #include "layers/transformer.hpp"
 #include "train/optimizer.hpp"
 #include "train/probe.hpp"
@@ -26,10 +28,17 @@ struct RunConfig {
   void fields(Fields& f);
 };
 
-/// Reads a config file and applies "a.b.c=value" settings in their order. Throws ConfigError with every problem.
+/// A config as it was read, and the place of each of its keys.
+struct ConfigFile {
+  /// Reads a file and applies "a.b.c=value" settings in their order. Throws ConfigError with every problem.
+  explicit ConfigFile(const std::string& path, const std::vector<std::string>& settings = {});
+
+  YamlDocument document;
+  RunConfig config;
+};
 RunConfig load_config(const std::string& path, const std::vector<std::string>& settings = {});
 
 /// The config with every default written out; itself a valid config file.
-std::string to_yaml(const RunConfig& config);
+std::string to_yaml(const RunConfig& config, WithHelp help = WithHelp::no);
 
 }  // namespace surd

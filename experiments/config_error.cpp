@@ -1,6 +1,5 @@
 #include "experiments/config_error.hpp"
 
-#include "autograd/fields.hpp"
 #include "autograd/utf8.hpp"
 
 #include <algorithm>
@@ -59,12 +58,6 @@ std::string shown(std::string_view text) {
     length = std::max<std::size_t>(length, 1);
   }
   return result;
-}
-
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr std::size_t longest = 64;  // the search takes the product of the lengths
-  const std::string guess = word.size() > longest ? "" : nearest(word, candidates);
-  return guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess);
 }
 
 }  // namespace surd

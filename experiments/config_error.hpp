@@ -41,7 +41,4 @@ class ConfigError : public Error {
 /// A value as a message shows it: on one line, cut short, nothing in it that a terminal would obey.
 std::string shown(std::string_view text);
 
-/// "; did you mean 'd_model'?", or "" where no candidate is near.
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
-
 }  // namespace surd

@@ -2,14 +2,20 @@
 
 #include "autograd/registry.hpp"
 #include "experiments/read_scalar.hpp"
+#include "experiments/text_format.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
-#include <tuple>
 #include <utility>
 
 namespace surd {
 namespace {
+
+/// All of a row but its path.
+constexpr std::array<std::string OptionRow::*, 6> parts = {&OptionRow::type,    &OptionRow::default_value,
+                                                           &OptionRow::allowed, &OptionRow::unit,
+                                                           &OptionRow::help,    &OptionRow::condition};
 
 class Describer : public Fields {
  public:
@@ -79,12 +85,16 @@ class Describer : public Fields {
     rows.back().help = help;
     add_options(condition_of(field), selector, choice);
   }
-  /// The rows of every name's options, those that are alike joined.
-  void add_options(const std::string& condition, const char* selector, AnyChoice& choice) {
-    struct Shared {
+  /// A key of a choice, as each of the names that have it describes it.
+  struct Shared {
+    struct Variant {
       OptionRow row;
       std::vector<std::string> names;
     };
+    std::vector<Variant> variants;
+  };
+  /// The rows of every name's options, one a key.
+  void add_options(const std::string& condition, const char* selector, AnyChoice& choice) {
     std::vector<Shared> all;
     for (const std::string& name : choice.names()) {
       Describer inner(prefix_, "");
@@ -93,27 +103,42 @@ class Describer : public Fields {
       else
         choice.fields_of(name, inner);
       for (OptionRow& row : inner.rows) {
-        const auto same = std::find_if(all.begin(), all.end(), [&](const Shared& s) { return alike(s.row, row); });
-        if (same != all.end())
+        auto shared = std::find_if(all.begin(), all.end(),
+                                   [&](const Shared& s) { return s.variants.front().row.path == row.path; });
+        if (shared == all.end()) shared = all.insert(all.end(), Shared());
+        auto& variants = shared->variants;
+        const auto same = std::find_if(variants.begin(), variants.end(), [&](const auto& variant) {
+          return std::all_of(parts.begin(), parts.end(), [&](auto part) { return variant.row.*part == row.*part; });
+        });
+        if (same != variants.end())
           same->names.push_back(name);
         else
-          all.push_back({std::move(row), {name}});
+          variants.push_back({std::move(row), {name}});
       }
     }
-    for (Shared& shared : all) {
-      std::string own = std::exchange(shared.row.condition, condition);
-      const std::string names = fmt::format("{}", fmt::join(shared.names, " or "));
-      if (shared.names.size() < choice.names().size())
-        also(shared.row.condition, fmt::format("{} is {}", selector, names));
-      also(shared.row.condition, own);
-      rows.push_back(std::move(shared.row));
+    for (const Shared& shared : all) {
+      OptionRow row = shared.variants.front().row;
+      std::vector<std::string> names;
+      for (const auto& variant : shared.variants) names.insert(names.end(), variant.names.begin(), variant.names.end());
+      for (const auto part : parts) row.*part = joined(shared, part);
+      const std::string own = std::exchange(row.condition, condition);
+      if (names.size() < choice.names().size())
+        also(row.condition, fmt::format("{} is {}", selector, fmt::join(names, " or ")));
+      also(row.condition, own);
+      rows.push_back(std::move(row));
     }
   }
-  static bool alike(const OptionRow& a, const OptionRow& b) {
-    const auto key = [](const OptionRow& row) {
-      return std::tie(row.path, row.type, row.default_value, row.allowed, row.unit, row.help, row.condition);
-    };
-    return key(a) == key(b);
+  /// One part of a row: what all names agree on, or what each of them says.
+  static std::string joined(const Shared& shared, std::string OptionRow::*part) {
+    const auto& first = shared.variants.front();
+    const bool alike = std::all_of(shared.variants.begin(), shared.variants.end(),
+                                   [&](const auto& variant) { return variant.row.*part == first.row.*part; });
+    if (alike) return first.row.*part;
+    std::string text;
+    for (const auto& variant : shared.variants)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", fmt::join(variant.names, ", "),
+                          (variant.row.*part).empty() ? "any" : variant.row.*part);
+    return text;
   }
   static void also(std::string& condition, const std::string& further) {
     if (!further.empty()) condition += (condition.empty() ? "" : " and ") + further;
@@ -145,11 +170,10 @@ std::vector<OptionRow> detail::describe_options(const std::function<void(Fields&
 std::string reference_text(const std::vector<OptionRow>& rows) {
   std::string text;
   for (const OptionRow& row : rows) {
-    text += row.default_value.empty()
-                ? fmt::format("{}: {}\n", row.path, type_and_range(row))
-                : fmt::format("{}: {}; default {}\n", row.path, type_and_range(row), row.default_value);
-    text += fmt::format("    {}\n", row.help);
-    if (!row.condition.empty()) text += fmt::format("    read when {}\n", row.condition);
+    const std::string default_value = row.default_value.empty() ? "" : "; default " + row.default_value;
+    text += wrapped(fmt::format("{}: {}{}", row.path, type_and_range(row), default_value), "", "        ");
+    text += wrapped(row.help, "    ", "    ");
+    if (!row.condition.empty()) text += wrapped("read when " + row.condition, "    ", "    ");
   }
   return text;
 }

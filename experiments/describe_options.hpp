@@ -24,7 +24,7 @@ std::vector<OptionRow> describe_options(const std::function<void(Fields&)>& list
 }
 
 /// Every key there is, in the order of the field lists, with the values in `options` as the defaults. For a choice the
-/// keys of all its names; a key that several names share, and describe alike, is one row.
+/// keys of all its names; a key that several names share is one row, which says where they describe it differently.
 template <class Options>
 std::vector<OptionRow> describe_options(Options options = {}) {
   return detail::describe_options([&](Fields& f) { options.fields(f); });

@@ -4,15 +4,69 @@
 
 namespace surd {
 
+namespace {
+
+/// Refuses a run that would stop in the middle at a sentence the model has no positions for.
+void expect_positions(const Dataset& dataset, const Transformer& model) {
+  std::size_t longest = 0, pair = 0;
+  const char* split = "";
+  for (const char* name : {"train", "valid"}) {
+    const std::vector<SentencePair>& pairs = dataset.split(name);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      const std::size_t length = std::max(pairs[i].source.size(), pairs[i].target.size() + 1);
+      if (length <= longest) continue;
+      longest = length;
+      pair = i + 1;
+      split = name;
+    }
+  }
+  expect_option(longest <= model.max_length(), "model.positions.max_length",
+                "must be at least {}, the length of the longest pair (pair {} of {}); got {}", longest, pair, split,
+                model.max_length());
+}
+
+}  // namespace
+
 Model::Model(const RunConfig& config, const TextCodec& codec) : scope_(parameters_, config.seed) {
-  expect(config.model.embedding.tie != Tie::all || codec.shared_vocabulary(), "model.embedding.tie",
-         "all needs a shared vocabulary; set task.shared_vocabulary: true or model.embedding.tie: decoder");
+  expect_option(config.model.embedding.tie != Tie::all || codec.shared_vocabulary(), "model.embedding.tie",
+                "all needs a shared vocabulary; set task.shared_vocabulary: true or model.embedding.tie: decoder");
   transformer_ = std::make_unique<Transformer>(scope_, config.model, codec.source_vocabulary().size(),
                                                codec.target_vocabulary().size());
 }
 
-std::vector<std::string> describe(const RunConfig& config, const Corpus& corpus, const TextCodec& codec, Model& model,
-                                  double learning_rate, double padding_share) {
+Experiment::Experiment(const ConfigFile& file, const std::string& vocabulary) {
+  const RunConfig& config = file.config;
+  std::vector<Problem> problems;
+  const auto attempt = [&](const auto& step) {
+    try {
+      step();
+    } catch (const OptionError& error) {
+      problems.push_back(file.document.locate(error));
+    }
+  };
+  const auto task = config.task.make();
+  attempt([&] { corpus = task->load(config.seed); });
+  const bool loaded = problems.empty();
+  if (!loaded) {  // the model's options can be looked at all the same
+    corpus = Corpus(task->format());
+    corpus.splits = {Split{"train", {}}};
+  }
+  dataset = std::make_unique<Dataset>(
+      loaded && !vocabulary.empty() ? Dataset(corpus, TextCodec::load(vocabulary, corpus)) : Dataset(corpus));
+  attempt([&] { model = std::make_unique<Model>(config, dataset->codec); });
+  attempt([&] { schedule = config.schedule.make(config.train.updates); });
+  if (model) attempt([&] { optimizer = config.optimizer.make(model->parameters()); });
+  if (model && loaded) attempt([&] { expect_positions(*dataset, model->transformer()); });
+  if (loaded)
+    attempt(
+        [&] { padding_share = Batcher(dataset->split("train"), config.train.batching, config.seed).padding_share(0); });
+  if (!problems.empty()) throw ConfigError(std::move(problems));
+}
+
+std::vector<std::string> describe(const RunConfig& config, const Experiment& experiment) {
+  const Corpus& corpus = experiment.corpus;
+  const TextCodec& codec = experiment.dataset->codec;
+  Model& model = *experiment.model;
   std::vector<std::string> splits;
   for (const Split& split : corpus.splits)
     splits.push_back(fmt::format("{}{} {}", splits.empty() ? config.task.name() + ": " : "",
@@ -44,11 +98,11 @@ std::vector<std::string> describe(const RunConfig& config, const Corpus& corpus,
       labelled("factors", factors, ";"),
       fmt::format("embedding   {} of std {:.4g}, tie: {}", name_of(init.distribution), init.deviation(rows, m.d_model),
                   name_of(m.embedding.tie)),
-      fmt::format("optimizer   {}, learning rate {:g}, clip norm {}", config.optimizer.name(), learning_rate,
-                  t.clip_norm ? fmt::format("{:g}", *t.clip_norm) : "none"),
+      fmt::format("optimizer   {}, learning rate {:g}, clip norm {}", config.optimizer.name(),
+                  experiment.optimizer->learning_rate(), t.clip_norm ? fmt::format("{:g}", *t.clip_norm) : "none"),
       fmt::format("schedule    {} over {} updates", config.schedule.name(), with_commas(t.updates)),
-      fmt::format("batches     {} x {}, padding {:.1f} %, {} replica{}", batch, t.accumulate, 100 * padding_share,
-                  t.replicas, t.replicas == 1 ? "" : "s"),
+      fmt::format("batches     {} x {}, padding {:.1f} %, {} replica{}", batch, t.accumulate,
+                  100 * experiment.padding_share, t.replicas, t.replicas == 1 ? "" : "s"),
       fmt::format("seed        {}", config.seed),
   };
 }

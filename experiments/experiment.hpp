@@ -24,9 +24,22 @@ class Model {
   std::unique_ptr<Transformer> transformer_;
 };
 
+/// What a run is trained with. `surd config check` builds it too, to see that it can be built.
+struct Experiment {
+  /// `vocabulary`: the folder with the vocabularies of a run that is resumed; "" = they are made from the corpus.
+  /// Throws ConfigError with the options that contradict each other or the data.
+  explicit Experiment(const ConfigFile& file, const std::string& vocabulary = "");
+
+  Corpus corpus;
+  std::unique_ptr<Dataset> dataset;
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<Schedule> schedule;
+  double padding_share = 0;  ///< of the first epoch
+};
+
 /// The lines a run begins with: task, model, parameters, every factor with its resolved value, tying, optimizer,
 /// schedule.
-std::vector<std::string> describe(const RunConfig& config, const Corpus& corpus, const TextCodec& codec, Model& model,
-                                  double learning_rate, double padding_share);
+std::vector<std::string> describe(const RunConfig& config, const Experiment& experiment);
 
 }  // namespace surd

@@ -1,7 +1,7 @@
 #include "autograd/blas.hpp"
 #include "experiments/commands.hpp"
-#include "experiments/config.hpp"
 #include "experiments/describe_options.hpp"
+#include "experiments/experiment.hpp"
 #include "experiments/system_info.hpp"
 
 #include <fmt/format.h>
@@ -35,13 +35,14 @@ void print_table(const Table& table) {
 }  // namespace
 
 int config_check_command(const std::string& file, const std::vector<std::string>& settings) {
-  load_config(file, settings);
+  blas::initialize();
+  const Experiment experiment(ConfigFile(file, settings));
   fmt::print("{}: ok\n", file);
   return exit_done;
 }
 
-int config_show_command(const std::string& file, const std::vector<std::string>& settings) {
-  fmt::print("{}", to_yaml(load_config(file, settings)));
+int config_show_command(const std::string& file, const std::vector<std::string>& settings, bool comments) {
+  fmt::print("{}", to_yaml(load_config(file, settings), comments ? WithHelp::yes : WithHelp::no));
   return exit_done;
 }
 

@@ -51,11 +51,10 @@ class Reader : public Fields {
     const YamlNode* at = node;
     for (const Value& value : level_->values)  // where the field itself is not written, one the rule looks at
       if (at == nullptr && value.node != nullptr && mentions(message, value.name)) at = value.node;
-    std::string got;
+    std::string told = message;
     for (const Value& value : level_->values)
-      if (value.name == field && !value.text.empty())
-        got = fmt::format("; it is {}{}", shown(value.text), by_default(value));
-    problems_.push_back({at != nullptr ? at->origin : level_->origin, path_of(field), message + got});
+      if (value.name == field && !value.text.empty()) told = with_value(message, shown(value.text) + by_default(value));
+    problems_.push_back({at != nullptr ? at->origin : level_->origin, path_of(field), std::move(told)});
   }
 
  private:
@@ -141,12 +140,12 @@ class Reader : public Fields {
     level_ = outer;
   }
   /// A mapping that is the value of a field; `form` says how it is written.
-  void nested(const Field& field, const Members& members, const std::string& form) {
+  void nested(const Field& field, const Members& members, const std::string& form, const std::string& hint = "") {
     const YamlNode* node = find(field);
     if (!field.read) return;
     if (node != nullptr && node->kind != YamlNode::Kind::mapping)
       return refuse(*node, field.name,
-                    fmt::format("must be a mapping{}; got {}{}", form, node->described(), way_out(*node)));
+                    fmt::format("must be a mapping{}; got {}{}{}", form, node->described(), way_out(*node), hint));
     read_mapping(node, path_of(field.name), node != nullptr ? node->key_origin : level_->origin, members);
   }
   static std::string way_out(const YamlNode& node) {
@@ -154,7 +153,11 @@ class Reader : public Fields {
     return node.kind == YamlNode::Kind::null ? "; write its keys or remove it" : "";
   }
   void visit_group(const Field& field, const Members& members) override {
-    nested(field, members, ", its keys indented below it");
+    const YamlNode* node = level_->find(field.name);
+    if (node == nullptr || node->kind == YamlNode::Kind::mapping) return nested(field, members, "");
+    const std::string key = key_that_takes(node->text, members);
+    nested(field, members, fmt::format(", its keys ({}) indented below it", fmt::join(keys_of(members), ", ")),
+           key.empty() ? "" : fmt::format("; did you mean '{}.{}'?", path_of(field.name), key));
   }
 
   void visit_list(const Field& field, std::size_t size, const std::function<void(std::size_t)>& resize,
@@ -216,7 +219,7 @@ class Reader : public Fields {
       refuse(node, selector,
              fmt::format("must be one of {}; got {}{}", fmt::join(names, ", "), node.described(),
                          did_you_mean(name, names)));
-      name = name.size() > 64 ? "" : nearest(name, names);  // the other keys are read as if that had been meant
+      name = nearest(name, names);  // the other keys are read as if that had been meant
     }
     // The name that is chosen already keeps its options, which need not be the registry's defaults.
     if (!name.empty() && name != choice.name()) choice.select(name);
@@ -229,7 +232,7 @@ class Reader : public Fields {
       if (known.count(child.key) == 0) report_unknown_key(child);
   }
   void report_unknown_key(const YamlNode& child) {
-    std::string message = fmt::format("unknown key{}", did_you_mean(child.key, level_->known));
+    std::string message = "unknown key" + right_key(child);
     for (const Others& others : level_->others) {
       const auto with = others.names_with.find(child.key);
       if (with == others.names_with.end()) continue;
@@ -239,19 +242,23 @@ class Reader : public Fields {
                             quoted_list(with->second), with->second.size() == 1 ? "has" : "have", others.selector,
                             with->second.size() == 1 ? "that" : "one of them");
     }
-    if (message == "unknown key") message += places_of(child.key);
     problems_.push_back({child.key_origin, path_of(shown(child.key)), std::move(message)});
   }
-  std::string places_of(const std::string& key) const {
+  /// The way out: what stands elsewhere under that name, what is nearly called so here, what there is here.
+  std::string right_key(const YamlNode& child) const {
+    const std::string& key = child.key;
     Names paths;
     for (auto [place, end] = places_.equal_range(key); place != end && paths.size() < 3; ++place)
-      paths.push_back(place->second);
+      if (!includes(paths, place->second)) paths.push_back(place->second);
+    if (!paths.empty())
+      return fmt::format("; there is {}: {}", fmt::join(paths, ", "),
+                         child.key_origin.line == 0 ? "write the whole path" : "move it there");
+    if (const std::string guess = did_you_mean(key, level_->known); !guess.empty()) return guess;
     if (key == "extends") return "; 'extends' stands at the top of a file, not inside";
     if (key.find('.') != std::string::npos && document_.root().find(key) != nullptr)
       return "; keys are nested: write what follows each '.' on a line of its own, indented";
-    const std::string here = level_->known.empty() ? "no keys" : fmt::format("{}", fmt::join(level_->known, ", "));
-    return fmt::format("; {}allowed here: {}",
-                       paths.empty() ? "" : fmt::format("there is {}; ", fmt::join(paths, ", ")), here);
+    return fmt::format("; allowed here: {}",
+                       level_->known.empty() ? "no keys" : fmt::format("{}", fmt::join(level_->known, ", ")));
   }
 
   const YamlDocument& document_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace surd {
@@ -33,6 +34,24 @@ std::string clock_time(double seconds) {
   const auto total = static_cast<std::uint64_t>(std::llround(std::max(0.0, seconds)));
   if (total >= 3600) return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
   return fmt::format("{}:{:02}", total / 60, total % 60);
+}
+
+std::string wrapped(std::string_view words, std::string_view first, std::string_view next, std::size_t width) {
+  std::string text, line(first);
+  bool begun = false;  // whether the line has a word
+  for (std::size_t at = 0; at < words.size();) {
+    const std::size_t end = std::min(words.find(' ', at), words.size());
+    if (begun && line.size() + 1 + end - at > width) {
+      text += line + '\n';
+      line = next;
+      begun = false;
+    }
+    line += (begun ? " " : "");
+    line += words.substr(at, end - at);
+    begun = true;
+    at = end + 1;
+  }
+  return text + line + '\n';
 }
 
 }  // namespace surd

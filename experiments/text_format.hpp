@@ -21,4 +21,8 @@ std::string with_commas(std::uint64_t number);
 /// 75 -> "1:15", 3700 -> "1:01:40".
 std::string clock_time(double seconds);
 
+/// `words` in lines of at most `width` columns where it has spaces to break at, `first` before the first line and
+/// `next` before the others.
+std::string wrapped(std::string_view words, std::string_view first, std::string_view next, std::size_t width = 100);
+
 }  // namespace surd

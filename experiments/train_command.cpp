@@ -44,15 +44,6 @@ void write_summary(const RunFolder& folder, const Json& outcome, std::uint64_t u
   write_file_atomically(folder.summary(), summary.dump(2) + "\n");
 }
 
-/// Refuses a run that would stop in the middle at a sentence the model has no positions for.
-void expect_positions(const std::vector<SentencePair>& pairs, const char* split, const Transformer& model) {
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const std::size_t length = std::max(pairs[i].source.size(), pairs[i].target.size() + 1);
-    expect_usage(length <= model.max_length(), "model.positions.max_length",
-                 "must be at least {} for pair {} of {}; it is {}", length, i + 1, split, model.max_length());
-  }
-}
-
 bool is_finished(const RunFolder& folder) {
   if (!path_exists(folder.summary())) return false;
   const Json summary = Json::parse(read_file(folder.summary()), nullptr, false);
@@ -129,7 +120,8 @@ int train_command(const TrainArguments& arguments) {
   Console console;
   std::vector<std::string> settings = arguments.settings;
   if (arguments.replicas) settings.push_back(fmt::format("train.replicas={}", *arguments.replicas));
-  const RunConfig config = load_config(arguments.config, settings);
+  const ConfigFile file(arguments.config, settings);
+  const RunConfig& config = file.config;
   const std::string resolved = to_yaml(config);
   const RunFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.config).stem().string() : arguments.out);
 
@@ -150,16 +142,12 @@ int train_command(const TrainArguments& arguments) {
                                   : "exists already; --resume goes on with it, --out names another folder");
   }
 
-  const Corpus corpus = config.task.make()->load(config.seed);
-  const Dataset dataset = resuming ? Dataset(corpus, TextCodec::load(folder.vocabulary(), corpus)) : Dataset(corpus);
-  if (resuming) folder.expect_same_data(corpus);
-  const auto made = as_usage([&] { return std::make_unique<Model>(config, dataset.codec); });
-  Model& model = *made;
-  const auto optimizer = as_usage([&] { return config.optimizer.make(model.parameters()); });
-  const auto schedule = as_usage([&] { return config.schedule.make(config.train.updates); });
-  expect_positions(dataset.split("train"), "train", model.transformer());
-  expect_positions(dataset.split("valid"), "valid", model.transformer());
-  const double padding = Batcher(dataset.split("train"), config.train.batching, config.seed).padding_share(0);
+  const Experiment experiment(file, resuming ? folder.vocabulary() : "");
+  const Dataset& dataset = *experiment.dataset;
+  Model& model = *experiment.model;
+  Optimizer& optimizer = *experiment.optimizer;
+  Schedule& schedule = *experiment.schedule;
+  if (resuming) folder.expect_same_data(experiment.corpus);
 
   // Everything that can be wrong with the config has been looked at; only now is anything written.
   folder.create();
@@ -168,16 +156,15 @@ int train_command(const TrainArguments& arguments) {
     expect(!folder.begun(), folder.path, "another process has just begun a run in this folder; use another --out");
   }
   folder.clean();
-  Checkpoints(folder.checkpoints(), config.train.keep_checkpoints).expect_space(model.parameters(), *optimizer);
-  if (!resuming) folder.begin(resolved, corpus, dataset.codec);
+  Checkpoints(folder.checkpoints(), config.train.keep_checkpoints).expect_space(model.parameters(), optimizer);
+  if (!resuming) folder.begin(resolved, experiment.corpus, dataset.codec);
 
-  for (const std::string& line : describe(config, corpus, dataset.codec, model, optimizer->learning_rate(), padding))
-    console.line(line);
+  for (const std::string& line : describe(config, experiment)) console.line(line);
   console.line(fmt::format("folder      {}\n", folder.path));
 
   const Progress progress =
-      resuming ? restore(folder, config, model.parameters(), *optimizer, *schedule, console) : Progress();
-  const Training training{model.transformer(),    model.parameters(),     *optimizer, *schedule,
+      resuming ? restore(folder, config, model.parameters(), optimizer, schedule, console) : Progress();
+  const Training training{model.transformer(),    model.parameters(),     optimizer,  schedule,
                           dataset.split("train"), dataset.split("valid"), config.seed};
   return run(training, config, folder, progress, arguments, console);
 }

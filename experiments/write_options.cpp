@@ -2,6 +2,7 @@
 
 #include "autograd/registry.hpp"
 #include "experiments/read_scalar.hpp"
+#include "experiments/text_format.hpp"
 
 #include <yaml-cpp/emitter.h>
 
@@ -11,8 +12,6 @@
 
 namespace surd {
 namespace {
-
-constexpr std::size_t line_width = 100;
 
 /// A scalar in quotes where it needs them.
 std::string quoted(const std::string& text) {
@@ -36,18 +35,8 @@ class Writer : public Fields {
     if (help_ == WithHelp::no) return;
     std::string words = field.help;
     if (*field.unit != '\0') words += fmt::format(" ({})", field.unit);
-    const std::string begin = fmt::format("{:{}}#", "", indentation_);
-    std::string line = begin;
-    for (std::size_t at = 0; at < words.size();) {
-      const std::size_t end = std::min(words.find(' ', at), words.size());
-      if (line.size() + 1 + end - at > line_width && line != begin) {
-        text_ += line + '\n';
-        line = begin;
-      }
-      line += ' ' + words.substr(at, end - at);
-      at = end + 1;
-    }
-    text_ += line + '\n';
+    const std::string begin = fmt::format("{:{}}# ", "", indentation_);
+    text_ += wrapped(words, begin, begin);
   }
 
   template <class T>

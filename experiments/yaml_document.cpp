@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
+#include <utility>
 
 namespace surd {
 namespace {
@@ -18,6 +20,23 @@ std::vector<std::string> split_path(std::string_view path) {
       keys.back() += c;
   }
   return keys;
+}
+
+/// The node at "a.b[0].c", and whether it is that one or only the nearest above it that is written.
+std::pair<const YamlNode*, bool> find(const YamlNode& root, std::string path) {
+  for (std::size_t i = path.find('['); i != std::string::npos; i = path.find('[', i)) path[i] = '.';
+  path.erase(std::remove(path.begin(), path.end(), ']'), path.end());
+  const YamlNode* node = &root;
+  for (const std::string& key : split_path(path)) {
+    const YamlNode* child = node->find(key);
+    std::size_t index = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+    if (node->kind == YamlNode::Kind::list && error == std::errc() && index < node->children.size())
+      child = &node->children[index];
+    if (child == nullptr) return {node, false};
+    node = child;
+  }
+  return {node, true};
 }
 
 YamlNode parse_value(std::string_view text, const Origin& origin, std::vector<Problem>& problems) {
@@ -65,6 +84,19 @@ void YamlDocument::set(std::string_view assignment) {
     } catch (const ConfigError&) {  // its problems are kept already
     }
   }
+}
+
+Problem YamlDocument::locate(const OptionError& error) const {
+  std::istringstream words(error.path() + ' ' + error.rule());
+  for (std::string word; words >> word;) {
+    word.erase(word.find_last_not_of(",;:.") + 1);
+    const auto [node, whole] = find(root_, word);
+    if (whole && node != &root_) return {node->origin, error.path(), error.rule()};
+  }
+  const YamlNode* above = find(root_, error.path()).first;
+  Origin origin = above->key_origin;
+  if (above == &root_) origin = {root_.origin.source, 0, 0, root_.origin.layer};
+  return {origin, error.path(), error.rule()};
 }
 
 void YamlDocument::put(std::string_view path, YamlNode value, const Origin& origin) {

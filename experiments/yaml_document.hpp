@@ -31,6 +31,10 @@ class YamlDocument {
   /// that nothing in it (a '#', a ': ', a '*') has a meaning of its own. Problems are kept.
   void set(std::string_view assignment);
 
+  /// Where to mend what is wrong with an option: at its key, else at the first key its rule names, else at the nearest
+  /// written key above it.
+  Problem locate(const OptionError& error) const;
+
   const YamlNode& root() const { return root_; }  ///< a mapping
   const std::vector<Problem>& problems() const { return problems_; }
 

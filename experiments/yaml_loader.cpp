@@ -1,5 +1,6 @@
 #include "experiments/yaml_loader.hpp"
 
+#include "autograd/fields.hpp"
 #include "experiments/yaml_parser.hpp"
 
 #include <algorithm>

@@ -37,8 +37,8 @@ MultiHeadAttention::MultiHeadAttention(const Scope& scope, std::size_t d_model, 
       query_norm_(head_norm(scope / "query_norm", head_width_, options)),
       key_norm_(head_norm(scope / "key_norm", head_width_, options)),
       factor_(scope, "scores", options.scale, head_width_, options.absorb_scale ? ", absorbed into W_q" : "") {
-  expect(key_value_heads > 0 && heads % key_value_heads == 0, scope.path(),
-         "{} heads of keys and values do not divide {} heads", key_value_heads, heads);
+  expect_option(key_value_heads > 0 && heads % key_value_heads == 0, "model.attention.key_value_heads",
+                "must divide model.heads = {}; got {}", heads, key_value_heads);
 }
 
 /// The norm of each head of [B, T, heads d_k].

@@ -77,8 +77,9 @@ struct MultiHeadOptions {
     f("init", init, "initial weights of the four projections");
     f("output_gain", output_gain,
       "factor on the initial output projection alone; fairseq starts it sqrt(2) larger than the other three", above(0));
-    f.rule(!(absorb_scale && scale.learned()), "absorb_scale", "cannot go with a learned scale");
-    f.rule(!(absorb_scale && query_key_norm), "absorb_scale", "cannot go with query_key_norm, which would undo it");
+    f.rule(!(absorb_scale && scale.learned()), "absorb_scale", "cannot go with a learned scale; set it to false");
+    f.rule(!(absorb_scale && query_key_norm), "absorb_scale",
+           "cannot go with query_key_norm, which would undo it; set one of them to false");
   }
 };
 

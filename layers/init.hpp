@@ -37,7 +37,7 @@ struct InitOptions {
       When{free, "distribution is normal or uniform"});
     f("gain", gain, "factor on Xavier's standard deviation", above(0),
       When{xavier, "distribution is xavier_normal or xavier_uniform"});
-    f.rule(!std.learned(), "std", "cannot be learned");
+    f.rule(!std.learned(), "std", "cannot be learned; remove the word 'learned'");
   }
 
   /// The initialiser of a matrix, its values multiplied by `factor`.

@@ -40,16 +40,12 @@ void expect_fits(const std::string& path, std::size_t length, std::size_t max_le
 std::vector<std::string> names_of(SinusoidLayout) { return {"interleaved", "sin_then_cos"}; }
 std::vector<std::string> names_of(SinusoidDenominator) { return {"half_dim", "half_dim_minus_one"}; }
 
-std::string SinusoidalOptions::problem_with(std::size_t d_model) const {
-  if (d_model % 2 != 0) return "must be even for sinusoidal positions";
-  const std::size_t least = denominator == SinusoidDenominator::half_dim_minus_one ? 4 : 2;
-  return d_model >= least ? "" : fmt::format("must be at least {} for these sinusoidal positions", least);
-}
-
 SinusoidalPositions::SinusoidalPositions(const Scope& scope, std::size_t d_model, const Options& options)
     : Positions(scope), options_(options), factor_(scope, "positions", options.scale, d_model) {
-  const std::string problem = options.problem_with(d_model);
-  expect(problem.empty(), scope.path(), "d_model {}; got {}", problem, d_model);
+  const bool minus_one = options.denominator == SinusoidDenominator::half_dim_minus_one;
+  expect_option(d_model % 2 == 0 && d_model >= (minus_one ? 4 : 2), "model.d_model",
+                "must be even and at least {} for sinusoidal positions{}; got {}", minus_one ? 4 : 2,
+                minus_one ? " with model.positions.denominator: half_dim_minus_one" : "", d_model);
   table_ = sinusoids(options, d_model);
   if (options.centred) remove_mean(table_, options.centred_length);
   for (Real& value : table_) value *= factor_.number();

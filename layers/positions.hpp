@@ -50,9 +50,9 @@ struct SinusoidalOptions {
     f("centred_length", centred_length, "positions that mean is taken over", at_least(1),
       When{centred, "centred is true"});
     f("max_length", max_length, "longest sequence", Unit{"positions"}, at_least(1));
-    f.rule(!centred || centred_length <= max_length, "centred_length", "must not exceed max_length");
+    f.rule(!centred || centred_length <= max_length, "centred_length",
+           fmt::format("must be at most max_length = {}", max_length));
   }
-  std::string problem_with(std::size_t d_model) const;
 };
 
 /// sin(p / 10000^(i / denominator)), cos(...) for i = 0 .. d/2 - 1. Vaswani et al., section 3.5.
@@ -81,7 +81,7 @@ struct LearnedPositionsOptions {
     f("max_length", max_length, "longest sequence", Unit{"positions"}, at_least(1));
     f("scale", scale, "factor on the encoding, over d_model");
     f("init", init, "initial table");
-    f.rule(!scale.learned(), "scale", "of a learned table cannot be learned as well");
+    f.rule(!scale.learned(), "scale", "of a learned table cannot be learned as well; remove the word 'learned'");
   }
 };
 

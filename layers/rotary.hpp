@@ -11,7 +11,6 @@ struct RotaryOptions : MultiHeadOptions {
     MultiHeadOptions::fields(f);
     f("base", base, "pair i of a head turns by base^(-2i / d_k) a position", above(1));
   }
-  std::string problem_with(std::size_t head_width) const;
 };
 
 /// Attention whose queries and keys are turned by their positions, so that a score depends on the distance of the two.

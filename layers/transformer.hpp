@@ -36,9 +36,6 @@ struct TransformerOptions {
     f.choice("attention", "name", attention, "attention layer, the same in every block");
     f.choice("feed_forward", "name", feed_forward, "feed-forward layer, the same in every block");
     f.rule(heads == 0 || d_model % heads == 0, "heads", fmt::format("must divide d_model = {}", d_model));
-    const auto fits = [&](const char* field, const std::string& problem) { f.rule(problem.empty(), field, problem); };
-    fits("d_model", positions.problem_with(d_model));
-    if (heads > 0 && d_model % heads == 0) fits("heads", attention.problem_with(d_model / heads));
   }
 };
 

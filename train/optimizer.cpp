@@ -7,6 +7,23 @@
 #include <cmath>
 
 namespace surd {
+namespace {
+
+/// What is wrong with a pattern that got no parameter.
+std::string unmatched(const std::string& pattern, const ParameterSet& parameters) {
+  std::vector<std::string> patterns;  // what may have been meant
+  for (const Parameter& parameter : parameters) {
+    const std::string& name = parameter.name;
+    if (matches(pattern, name))
+      return fmt::format("'{}' matches only what earlier groups have taken; move it before them or remove it", pattern);
+    patterns.insert(patterns.end(), {name, "*" + name.substr(name.rfind('.') + 1),
+                                     "*." + name.substr(name.rfind('.') + 1), name.substr(0, name.find('.')) + ".*"});
+  }
+  return fmt::format("must match the name of a parameter, such as '{}'; '{}' matches none{}",
+                     parameters.size() > 0 ? parameters[0].name : "", pattern, did_you_mean(pattern, patterns));
+}
+
+}  // namespace
 
 bool matches(std::string_view pattern, std::string_view name) {
   // Each star first stands for nothing. Where the text after it does not fit, it takes one character more; only the
@@ -46,8 +63,8 @@ Optimizer::Optimizer(ParameterSet& parameters, const OptimizerOptions& options, 
     settings_.push_back(settings);
   }
   for (std::size_t i = 0; i < matched.size(); ++i)
-    expect(matched[i], "optimizer.groups", "no parameter is left for the pattern '{}'; the first is called '{}'",
-           options.groups[i].match, parameters.size() > 0 ? parameters[0].name : "");
+    expect_option(matched[i], fmt::format("optimizer.groups[{}].match", i), "{}",
+                  unmatched(options.groups[i].match, parameters));
 }
 
 void Optimizer::step(double schedule_factor, double gradient_scale) {

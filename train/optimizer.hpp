@@ -25,7 +25,7 @@ struct ParameterGroupOptions {
     f("learning_rate_multiplier", learning_rate_multiplier, "on the learning rate", at_least(0));
     f("epsilon", epsilon, "instead of the optimizer's", above(0));
     f("weight_decay", weight_decay, "instead of the optimizer's", at_least(0));
-    f.rule(!match.empty(), "match", "is required");
+    f.rule(!match.empty(), "match", "is required; write a pattern such as '*.bias'");
   }
 };
 
@@ -110,9 +110,10 @@ struct SgdOptions : OptimizerOptions {
     OptimizerOptions::fields(f);
     f("momentum", momentum, "share of the last step that is kept", fraction());
     f("nesterov", nesterov, "look ahead along the momentum (Sutskever et al., ICML 2013)");
-    f.rule(!nesterov || momentum > 0, "nesterov", "needs a momentum above 0");
+    f.rule(!nesterov || momentum > 0, "nesterov", "needs a momentum above 0; set momentum: 0.9, or remove nesterov");
     const auto has_epsilon = [](const ParameterGroupOptions& group) { return group.epsilon.has_value(); };
-    f.rule(std::none_of(groups.begin(), groups.end(), has_epsilon), "groups", "must not set epsilon: sgd has none");
+    f.rule(std::none_of(groups.begin(), groups.end(), has_epsilon), "groups",
+           "must not set epsilon: sgd has none; remove it there");
   }
 };
 

@@ -151,7 +151,7 @@ void TrainOptions::fields(Fields& f) {
   f("log_every", log_every, "how often metrics.jsonl gets a line", Unit{"updates"}, at_least(1));
   f("replicas", replicas, "threads that share each batch", between(1, 256));
   f.rule(metric != Metric::sequence_accuracy || evaluate_sequences > 0, "metric",
-         "sequence_accuracy needs evaluate_sequences above 0");
+         "sequence_accuracy needs evaluate_sequences above 0; set evaluate_sequences: 200, or another metric");
 }
 
 }  // namespace surd

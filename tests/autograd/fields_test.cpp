@@ -104,7 +104,7 @@ TEST_CASE("check_options names the place, the field and the rule") {
   CHECK(message([](O o) { o.limit = 0; }) == "model.thing: limit must be at least 1; got 0");
   CHECK(message([](O o) { o.limit = 1; }) == "");
   CHECK(message([](O o) { o.clip = 0.0; }) == "model.thing: clip must be greater than 0; got 0");
-  CHECK(message([](O o) { o.width = 6; }) == "model.thing: width must be a multiple of 4");
+  CHECK(message([](O o) { o.width = 6; }) == "model.thing: width must be a multiple of 4; it is 6");
 }
 
 TEST_CASE("check_options descends into groups and lists") {

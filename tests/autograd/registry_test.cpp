@@ -18,7 +18,6 @@ struct Square : Shape2 {
   struct Options {
     double side = 2;
     void fields(Fields& f) { f("side", side, "length of a side", above(0)); }
-    std::string problem_with(std::size_t width) const { return static_cast<double>(width) < side ? "too narrow" : ""; }
   };
   Square(double factor, const Options& options) : area_(factor * options.side * options.side) {}
   double area() const override { return area_; }
@@ -60,20 +59,9 @@ TEST_CASE("a registry refuses a name it has, and suggests for one it has not") {
   Table table = make_table();
   CHECK_THROWS_WITH_AS(table.add<Square>("nothing", ""), "shape: 'nothing' is registered twice", Error);
   CHECK_THROWS_WITH_AS(table.help("sqaure"),
-                       "shape: there is no 'sqaure', did you mean 'square'?; there are square, nothing", Error);
+                       "shape: there is no 'sqaure'; there are square, nothing; did you mean 'square'?", Error);
   CHECK_THROWS_WITH_AS(table.recipe("circle"), "shape: there is no 'circle'; there are square, nothing", Error);
   CHECK_THROWS_WITH_AS(ShapeChoice(table, "circle"), "shape: there is no 'circle'; there are square, nothing", Error);
-}
-
-TEST_CASE("options may say which widths they go with") {
-  const Table table = make_table();
-  ShapeChoice choice(table, "square");
-  CHECK(choice.problem_with(1) == "too narrow");
-  CHECK(choice.problem_with(2).empty());
-  choice.set<Square>("square", {3});
-  CHECK(ShapeChoice(choice).problem_with(2) == "too narrow");
-  choice.select("nothing");  // says nothing
-  CHECK(choice.problem_with(0).empty());
 }
 
 TEST_CASE("a choice makes what it names, with its options and its context") {

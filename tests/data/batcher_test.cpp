@@ -160,7 +160,9 @@ TEST_CASE("what cannot be cut is an error") {
   CHECK_THROWS_WITH_AS(Batcher(pairs, {}, 1), "batcher: batch_size or batch_tokens must be given", Error);
   BatcherOptions both = by_size(4);
   both.batch_tokens = 100;
-  CHECK_THROWS_WITH_AS(Batcher(pairs, both, 1), "batcher: batch_size must not be given together with batch_tokens",
+  CHECK_THROWS_WITH_AS(Batcher(pairs, both, 1),
+                       "batcher: batch_size must not be given together with batch_tokens; it is 4; write batch_size: "
+                       "null, or remove batch_tokens",
                        Error);
   CHECK_THROWS_WITH_AS(Batcher(pairs, by_size(0), 1), "batcher: batch_size must be at least 1; got 0", Error);
   const std::vector<SentencePair> empty;
@@ -168,9 +170,7 @@ TEST_CASE("what cannot be cut is an error") {
                        Error);
   const std::vector<SentencePair> one = {{{4, 2}, {5, 5, 5, 5}}};
   CHECK_THROWS_WITH_AS(Batcher(one, by_tokens(4), 1),
-                       "batcher: batch_tokens must be at least the length of every pair; got 4, and pair 0 takes 5 "
-                       "positions",
-                       Error);
+                       "train.batch_tokens: must be at least 5, the length of the longest pair; got 4", Error);
   Batcher batcher(one, by_tokens(5), 1);
   CHECK(batcher.batches_per_epoch(0) == 1);
   CHECK_THROWS_WITH_AS(batcher.batch(0, 1), "batcher: epoch 0 has 1 batches; got the index 1", Error);

@@ -124,7 +124,7 @@ TEST_CASE("the two vocabularies are characters, shared only on request") {
   options.shared_vocabulary = true;
   CHECK(DatesTask(options).format().shared_vocabulary);
   options.last_year = 1900;
-  CHECK_THROWS_WITH_AS(DatesTask{options}, "dates: last_year must be at least first_year = 1950; got 1900", Error);
+  CHECK_THROWS_WITH_AS(DatesTask{options}, "dates: last_year must be at least first_year = 1950; it is 1900", Error);
 }
 
 }  // namespace

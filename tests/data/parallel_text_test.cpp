@@ -28,6 +28,8 @@ struct Files {
   ParallelTextOptions options;
 };
 
+const char* const way_out = "; name a file that can be read, with '/' first or from the folder surd is run in";
+
 TEST_CASE("line n of one file is paired with line n of the other") {
   const Corpus corpus = Files().load();
   const auto& train = corpus.split("train").pairs;
@@ -60,8 +62,10 @@ TEST_CASE("gzip files are read") {
 
   const std::string packed = TemporaryDirectory::read(files.options.train_source);
   files.directory.write("train.en.gz", packed.substr(0, packed.size() - 5));
-  CHECK_THROWS_WITH_AS(files.load(),
-                       ("cannot read '" + files.options.train_source + "': the file is truncated").c_str(), Error);
+  CHECK_THROWS_WITH_AS(
+      files.load(),
+      ("task.train_source: cannot read '" + files.options.train_source + "': the file is truncated" + way_out).c_str(),
+      Error);
 }
 
 TEST_CASE("blank and overlong pairs are left out of each split and counted there") {
@@ -94,9 +98,9 @@ TEST_CASE("length is counted in tokens") {
 TEST_CASE("files of different length are an error that counts the lines") {
   Files files;
   files.directory.write("train.de", "ein hund\nzwei\ndrei\nvier\n");
-  const std::string message = "parallel_text: line n of one file must translate line n of the other, but '" +
+  const std::string message = "task.train_target: line n of one file must translate line n of the other, but '" +
                               files.options.train_source + "' has 2 lines and '" + files.options.train_target +
-                              "' has 4";
+                              "' has 4; name files that belong together";
   CHECK_THROWS_WITH_AS(files.load(), message.c_str(), Error);
   files.directory.write("train.de", "ein hund\n");
   CHECK_THROWS_AS(files.load(), Error);
@@ -111,14 +115,19 @@ TEST_CASE("invalid UTF-8 is an error at its file, line and byte") {
 TEST_CASE("missing files and splits without a pair are errors") {
   Files files;
   files.directory.write("valid.en", "\n");
-  const std::string message = "parallel_text: '" + files.options.valid_source + "' and '" + files.options.valid_target +
-                              "' must hold a pair; of their 1 lines 1 are blank and 0 are longer than max_length = 100";
+  const std::string message = "task.valid_source: '" + files.options.valid_source + "' and '" +
+                              files.options.valid_target +
+                              "' must hold a pair; of their 1 lines 1 are blank and 0 are longer than max_length = "
+                              "100; name other files, or set task.max_length higher";
   CHECK_THROWS_WITH_AS(files.load(), message.c_str(), Error);
   files.options.valid_target = files.directory.path("missing");
-  CHECK_THROWS_WITH_AS(files.load(),
-                       ("cannot read '" + files.options.valid_target + "': No such file or directory").c_str(), Error);
+  CHECK_THROWS_WITH_AS(
+      files.load(),
+      ("task.valid_target: cannot read '" + files.options.valid_target + "': No such file or directory" + way_out)
+          .c_str(),
+      Error);
   files.options.test_target = "";
-  CHECK_THROWS_WITH_AS(files.load(), "parallel_text: test_target must name a file", Error);
+  CHECK_THROWS_WITH_AS(files.load(), "parallel_text: test_target must name a file, for example data/train.de", Error);
 }
 
 TEST_CASE("the vocabulary follows the options") {

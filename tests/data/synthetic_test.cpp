@@ -134,8 +134,8 @@ TEST_CASE("asking for more examples than there are is an error") {
   options.min_length = options.max_length = 2;
   CHECK_THROWS_WITH_AS(
       CopyTask(options).load(1),
-      "copy: 540 distinct examples are asked for, but only 25 were found, and 100000 further draws gave "
-      "no new one; ask for fewer, or allow more or longer ones",
+      "task.train_size: 540 distinct examples are asked for, but only 25 were found, and 100000 further draws gave "
+      "no new one; ask for fewer in all splits together, or allow more or longer ones",
       Error);
   options.train_size = 20;
   options.valid_size = 2;
@@ -146,10 +146,11 @@ TEST_CASE("asking for more examples than there are is an error") {
   reverse.vocabulary = 1;
   reverse.train_size = reverse.valid_size = 1;
   reverse.test_size = 6;
-  CHECK_THROWS_WITH_AS(ReverseTask(reverse).load(1),
-                       "reverse: 14 distinct examples are asked for, but only 13 were found, and 100000 further draws "
-                       "gave no new one; ask for fewer, or allow more or longer ones",
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      ReverseTask(reverse).load(1),
+      "task.test_size: 14 distinct examples are asked for, but only 13 were found, and 100000 further draws "
+      "gave no new one; ask for fewer in all splits together, or allow more or longer ones",
+      Error);
 }
 
 TEST_CASE("copy repeats the source, of any length in the range") {
@@ -281,10 +282,10 @@ TEST_CASE("symbols are letters while there are enough") {
 TEST_CASE("options out of range are refused by name") {
   SequenceOptions options;
   options.max_length = 1;
-  CHECK_THROWS_WITH_AS(CopyTask{options}, "copy: max_length must be at least min_length = 2; got 1", Error);
+  CHECK_THROWS_WITH_AS(CopyTask{options}, "copy: max_length must be at least min_length = 2; it is 1", Error);
   options = {};
   options.train_size = 0;
-  CHECK_THROWS_WITH_AS(SortTask{options}, "sort: train_size must be in [1, 1e+08]; got 0", Error);
+  CHECK_THROWS_WITH_AS(SortTask{options}, "sort: train_size must be in [1, 100_000_000]; got 0", Error);
   LexicalOptions lexical;
   lexical.zipf_exponent = -1;
   CHECK_THROWS_WITH_AS(LexicalTask{lexical}, "lexical: zipf_exponent must be in [0, 10]; got -1", Error);

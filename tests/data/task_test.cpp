@@ -11,8 +11,8 @@ TEST_CASE("the eight tasks are known by name") {
   CHECK(tasks().names() == std::vector<std::string>{"copy", "reverse", "lexical", "sort", "dates", "grammar",
                                                     "addition", "parallel_text"});
   CHECK_THROWS_WITH_AS(Choice<Task()>(tasks(), "revers"),
-                       "task: there is no 'revers', did you mean 'reverse'?; there are copy, reverse, lexical, sort, "
-                       "dates, grammar, addition, parallel_text",
+                       "task: there is no 'revers'; there are copy, reverse, lexical, sort, dates, grammar, addition, "
+                       "parallel_text; did you mean 'reverse'?",
                        Error);
 }
 
@@ -22,8 +22,8 @@ TEST_CASE("a chosen task loads with its default options") {
     const Corpus corpus = Choice<Task()>(tasks(), name).make()->load(1);
     CHECK(corpus.split("train").pairs.size() == 20000);
   }
-  CHECK_THROWS_WITH_AS(Choice<Task()>(tasks(), "parallel_text").make(), "parallel_text: train_source must name a file",
-                       Error);
+  CHECK_THROWS_WITH_AS(Choice<Task()>(tasks(), "parallel_text").make(),
+                       "parallel_text: train_source must name a file, for example data/train.de", Error);
 }
 
 TEST_CASE("a split is found by its name") {

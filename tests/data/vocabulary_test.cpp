@@ -47,7 +47,7 @@ TEST_CASE("rare tokens and those beyond the limit are unknown") {
   CHECK(tokens_of(vocabulary) == Tokens{"<pad>", "<s>", "</s>", "<unk>", "a", "b"});
   CHECK(vocabulary.id("c") == Vocabulary::unk);
   options.size_limit = 4;
-  CHECK_THROWS_WITH_AS(Vocabulary::build(counts, options), "vocabulary: size_limit must be in [5, 1e+07]; got 4",
+  CHECK_THROWS_WITH_AS(Vocabulary::build(counts, options), "vocabulary: size_limit must be in [5, 10_000_000]; got 4",
                        Error);
   options = {};
   options.min_frequency = 0;

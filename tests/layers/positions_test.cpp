@@ -148,9 +148,11 @@ TEST_CASE("a width that has no sinusoids is refused") {
       SinusoidalPositions(bench.scope / "positions", d, options);
     });
   };
-  CHECK(message(7, SinusoidDenominator::half_dim) == "positions: d_model must be even for sinusoidal positions; got 7");
+  CHECK(message(7, SinusoidDenominator::half_dim) ==
+        "model.d_model: must be even and at least 2 for sinusoidal positions; got 7");
   CHECK(message(2, SinusoidDenominator::half_dim_minus_one) ==
-        "positions: d_model must be at least 4 for these sinusoidal positions; got 2");
+        "model.d_model: must be even and at least 4 for sinusoidal positions with model.positions.denominator: "
+        "half_dim_minus_one; got 2");
   CHECK(message(2, SinusoidDenominator::half_dim).empty());
   CHECK(message(4, SinusoidDenominator::half_dim_minus_one).empty());
 }

@@ -115,29 +115,31 @@ TEST_CASE("options that contradict each other are refused") {
   CHECK(message([](TransformerOptions&) {}).empty());
   CHECK(message([](TransformerOptions& o) { o.embedding.tie = Tie::all; }, 9, 8) ==
         "model: embedding.tie: all needs one vocabulary for both sides; got 9 and 8 tokens");
-  CHECK(message([](TransformerOptions& o) { o.heads = 3; }) == "model: heads must divide d_model = 16");
+  CHECK(message([](TransformerOptions& o) { o.heads = 3; }) == "model: heads must divide d_model = 16; it is 3");
   CHECK(message([](TransformerOptions& o) { o.heads = 0; }) == "model: heads must be at least 1; got 0");
   CHECK(message([](TransformerOptions& o) { o.dropout = 1; }) == "model: dropout must be in [0, 1); got 1");
   CHECK(message([](TransformerOptions& o) {
           o.d_model = 9;
           o.heads = 3;
-        }) == "model: d_model must be even for sinusoidal positions");
+        }) == "model.d_model: must be even and at least 2 for sinusoidal positions; got 9");
   CHECK(message([](TransformerOptions& o) {
           o.heads = 16;
           o.attention.select("rotary");
-        }) == "model: heads must leave an even d_k for rotary attention, which turns pairs");
+        }) == "model.heads: must divide model.d_model = 16 into heads of an even width, of which rotary attention turns pairs; "
+           "got 16 of width 1");
   const Scale learned(Scale::Rule::inv_sqrt_dim, 1, true);
   CHECK(message([&](TransformerOptions& o) {
           o.attention = test::attention({learned, true});
-        }) == "model.attention: absorb_scale cannot go with a learned scale");
+        }) == "model.attention: absorb_scale cannot go with a learned scale; set it to false");
   CHECK(message([](TransformerOptions& o) {
           o.attention = test::attention({Scale::Rule::inv_sqrt_dim, true, true});
-        }) == "model.attention: absorb_scale cannot go with query_key_norm, which would undo it");
+        }) ==
+        "model.attention: absorb_scale cannot go with query_key_norm, which would undo it; set one of them to false");
   CHECK(message([&](TransformerOptions& o) { o.embedding.init.std = learned; }) ==
-        "model.embedding.init: std cannot be learned");
+        "model.embedding.init: std cannot be learned; remove the word 'learned'");
   CHECK(message([&](TransformerOptions& o) {
           o.positions = test::learned_positions({8, learned});
-        }) == "model.positions: scale of a learned table cannot be learned as well");
+        }) == "model.positions: scale of a learned table cannot be learned as well; remove the word 'learned'");
   CHECK(message([](TransformerOptions& o) { o.feed_forward = test::feed_forward({0}); }) ==
         "model.feed_forward: width must be at least 1; got 0");
   CHECK(message([](TransformerOptions& o) { o.norm.kind.set<LayerNorm>("layer_norm", {0}); }) ==

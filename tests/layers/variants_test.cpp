@@ -97,7 +97,7 @@ TEST_CASE("multi_query has one head of keys and values, and says so where they d
   MultiQueryOptions options;
   options.key_value_heads = 3;
   CHECK(message_of([&] { MultiQueryAttention(other.scope / "attention", 16, 4, options); }) ==
-        "attention: 3 heads of keys and values do not divide 4 heads");
+        "model.attention.key_value_heads: must divide model.heads = 4; got 3");
 }
 
 TEST_CASE("rotary turns pair i at position p by p base^(-2i / d_k) and keeps lengths") {
@@ -117,7 +117,8 @@ TEST_CASE("rotary turns pair i at position p by p base^(-2i / d_k) and keeps len
         "rotary: 3 heads do not divide x [1, 2, 8] into an even width");
   Bench bench;
   CHECK(message_of([&] { RotaryAttention(bench.scope / "attention", 6, 2, {}); }) ==
-        "attention: heads = 2 must leave an even d_k for rotary attention, which turns pairs; got 3");
+        "model.heads: must divide model.d_model = 6 into heads of an even width, of which rotary attention turns "
+        "pairs; got 2 of width 3");
 }
 
 /// The same row at every position.

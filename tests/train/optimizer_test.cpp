@@ -179,11 +179,14 @@ TEST_CASE("a group without parameters is refused") {
   ParameterSet parameters;
   parameters.add("encoder.weight", zeros({1}));
   CHECK_THROWS_WITH_AS(Sgd(parameters, with_groups({{"*.wieght", 2, {}, {}}})),
-                       "optimizer.groups: no parameter is left for the pattern '*.wieght'; the first is called "
-                       "'encoder.weight'",
+                       "optimizer.groups[0].match: must match the name of a parameter, such as 'encoder.weight'; "
+                       "'*.wieght' matches none; did you mean '*.weight'?",
                        Error);
   // The first group leaves nothing to the second.
-  CHECK_THROWS_AS(Sgd(parameters, with_groups({{"*", 1, {}, {}}, {"encoder.*", 1, {}, {}}})), Error);
+  CHECK_THROWS_WITH_AS(Sgd(parameters, with_groups({{"*", 1, {}, {}}, {"encoder.*", 1, {}, {}}})),
+                       "optimizer.groups[1].match: 'encoder.*' matches only what earlier groups have taken; move it "
+                       "before them or remove it",
+                       OptionError);
   CHECK_THROWS_AS(Sgd(parameters, with_groups({{"", 1, {}, {}}})), Error);
   CHECK_THROWS_AS(Sgd(parameters, with_groups({{"*", -1, {}, {}}})), Error);
 }
