@@ -75,7 +75,8 @@ void YamlDocument::set(std::string_view assignment) {
   if (equals == std::string_view::npos || std::count(keys.begin(), keys.end(), "") > 0) {
     problems_.push_back({origin, "", "must be PATH=VALUE, for example --set model.d_model=64"});
   } else if (keys.size() > YamlLimits::depth) {
-    problems_.push_back({origin, "", fmt::format("has more than {} levels, which no config has", YamlLimits::depth)});
+    problems_.push_back(
+        {origin, "", fmt::format("has more than {} levels, which no config has; shorten the path", YamlLimits::depth)});
   } else if (path == "extends") {
     problems_.push_back({origin, "", "can only stand in the file"});
   } else {
@@ -116,9 +117,9 @@ void YamlDocument::put(std::string_view path, YamlNode value, const Origin& orig
       }
       child = &node->children[index];
     } else if (node->kind == YamlNode::Kind::scalar) {
-      problems_.push_back(
-          {origin, "",
-           fmt::format("'{}' is no mapping; it is {} in {}", above, node->described(), node->origin.source)});
+      problems_.push_back({origin, "",
+                           fmt::format("'{}' is no mapping, it is {} in {}; set it without what follows its name",
+                                       above, node->described(), node->origin.source)});
       return;
     } else {
       node->kind = YamlNode::Kind::mapping;

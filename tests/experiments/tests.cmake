@@ -12,4 +12,5 @@ surd_tests(experiments
     resume_test.cpp
     run_files_test.cpp
     write_options_test.cpp
+    wrong_configs_test.cpp
     yaml_document_test.cpp)
