@@ -253,7 +253,7 @@ class Reader : public Fields {
     if (!paths.empty())
       return fmt::format("; there is {}: {}", fmt::join(paths, ", "),
                          child.key_origin.line == 0 ? "write the whole path" : "move it there");
-    if (const std::string guess = did_you_mean(key, level_->known); !guess.empty()) return guess;
+    if (std::string guess = did_you_mean(key, level_->known); !guess.empty()) return guess;
     if (key == "extends") return "; 'extends' stands at the top of a file, not inside";
     if (key.find('.') != std::string::npos && document_.root().find(key) != nullptr)
       return "; keys are nested: write what follows each '.' on a line of its own, indented";

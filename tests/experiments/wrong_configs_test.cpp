@@ -17,8 +17,8 @@ namespace {
 
 const std::string page = SURD_SOURCE_DIR "/docs/wrong-configs.md";
 
-/// Replays a page: each section in a folder of its own, in which a yaml block is written to the file that its first line
-/// names, and the commands of a console block are run.
+/// Replays a page: each section in a folder of its own, in which a yaml block is written to the file that its first
+/// line names, and the commands of a console block are run.
 class Replay {
  public:
   /// The page with what the commands print now.
