@@ -40,10 +40,14 @@ Variable add_bias(Variable x, Variable bias);    ///< [..., n], [n] -> [..., n]
 Variable exp(Variable x);                        ///< [...] -> [...]
 Variable log(Variable x);                        ///< [...] -> [...], natural
 
+// --- dropout (ops/dropout.cpp) ---------------------------------------------------------------------------------------
+
 /// Inverted dropout: each element is zeroed with probability `rate` and the others divided by 1 - rate. The decisions
 /// depend only on the stream and the element's place in the full batch. Passes x through when the tape is not training
 /// or the rate is 0. [...] -> [...]
 Variable dropout(Variable x, double rate, const random::Stream& stream);
+/// a + dropout(x): [...], [...] -> [...]
+Variable add_dropout(Variable a, Variable x, double rate, const random::Stream& stream);
 
 // --- reductions and shapes (ops/shape.cpp) ---------------------------------------------------------------------------
 

@@ -48,6 +48,7 @@ Tape::Node& Tape::push(const char* op) {
 }
 
 Variable Tape::finish(Node& created) {
+  if (options_.profile != nullptr) options_.profile->forward(created.op);
   if (options_.observer != nullptr) options_.observer->value(*created.path, created.op, *created.value);
   return {this, size_ - 1};
 }
@@ -113,6 +114,7 @@ void Tape::backward(Variable root, Tensor cotangent) {
       if (options_.observer != nullptr) options_.observer->gradient(*current.path, current.op, *current.gradient);
       BackwardPass pass(*this, i);
       current.invoke(current.closure, pass);
+      if (options_.profile != nullptr) options_.profile->backward(current.op);
     }
     current.release();
   }

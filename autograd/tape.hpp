@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autograd/parameter.hpp"
+#include "autograd/profile.hpp"
 #include "autograd/random.hpp"
 #include "autograd/tensor.hpp"
 
@@ -85,6 +86,7 @@ struct TapeOptions {
   /// Where gradients of parameters are added, by Parameter::index; null: into Parameter::gradient.
   std::vector<GradientSum>* gradients = nullptr;
   Observer* observer = nullptr;
+  Profile* profile = nullptr;  ///< where to book the time of each op
 };
 
 /// One forward pass, and its backward pass. Not shared between threads.

@@ -33,6 +33,14 @@ void add_config(CLI::App* sub, std::string& file, std::vector<std::string>& sett
       ->allow_extra_args(false);
 }
 
+void add_bench(CLI::App* sub, std::string& shape, double& seconds, bool& json) {
+  sub->add_option("--config", shape, "toy-32, toy-64, toy-128, toy-256, m30k-256 or base-512")
+      ->capture_default_str()
+      ->type_name("SHAPE");
+  sub->add_option("--secs", seconds, "how long to measure")->capture_default_str()->check(CLI::Range(0.0, 3600.0));
+  sub->add_flag("--json", json, "print JSON");
+}
+
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv) {
@@ -117,6 +125,23 @@ int run_command_line(int argc, const char* const* argv) {
   sub = add(
       app, "list", "What a config can name", [&] { return list_command(what); }, chosen);
   sub->add_option("what", what)->required()->check(CLI::IsMember({"tasks", "layers", "optimizers", "schedules"}));
+
+  CLI::App* bench = app.add_subcommand("bench", "Measure speed");
+  bench->require_subcommand(1);
+  BenchStepArguments bench_step;
+  sub = add(
+      *bench, "step", "Time a training step beside its matrix products alone",
+      [&] { return bench_step_command(bench_step); }, chosen);
+  add_bench(sub, bench_step.shape, bench_step.seconds, bench_step.json);
+  sub->add_option("--replicas", bench_step.replicas, "threads that share each batch")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  sub->add_option("--dropout", bench_step.dropout, "rate")->capture_default_str()->check(CLI::Range(0.0, 0.99));
+  sub->add_flag("--profile", bench_step.profile, "the share of each op");
+  BenchDecodeArguments bench_decode;
+  sub = add(
+      *bench, "decode", "Time greedy and beam search", [&] { return bench_decode_command(bench_decode); }, chosen);
+  add_bench(sub, bench_decode.shape, bench_decode.seconds, bench_decode.json);
 
   add(
       app, "doctor", "Print and test what results depend on", [] { return doctor_command(); }, chosen);

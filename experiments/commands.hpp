@@ -63,6 +63,25 @@ int samples_command(const SamplesArguments& arguments);
 /// Prints a table of finished runs, grouped by the settings in which they differ, seeds apart.
 int compare_command(const std::vector<std::string>& folders);
 
+struct BenchStepArguments {
+  std::string shape = "toy-64";
+  std::size_t replicas = 1;
+  double seconds = 5;
+  double dropout = 0.1;
+  bool profile = false;
+  bool json = false;
+};
+/// Times training steps beside their matrix products alone.
+int bench_step_command(const BenchStepArguments& arguments);
+
+struct BenchDecodeArguments {
+  std::string shape = "m30k-256";
+  double seconds = 2;
+  bool json = false;
+};
+/// Times greedy and beam search on an untrained model, which ends no sentence early.
+int bench_decode_command(const BenchDecodeArguments& arguments);
+
 /// Reads a config and builds what it describes, without training.
 int config_check_command(const std::string& file, const std::vector<std::string>& settings);
 /// `comments`: with each key's meaning above it.

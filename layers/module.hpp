@@ -69,6 +69,11 @@ class Dropout : public Module {
     const auto region = enter(x.tape());
     return dropout(x, rate_, x.tape().stream("dropout", path()));
   }
+  /// shortcut + dropout(x): [...], [...] -> [...]
+  Variable add_to(Variable shortcut, Variable x) const {
+    const auto region = enter(x.tape());
+    return add_dropout(shortcut, x, rate_, x.tape().stream("dropout", path()));
+  }
 
  private:
   double rate_;

@@ -33,8 +33,8 @@ class Residual : public Module {
   template <class SubLayer>
   Variable operator()(Variable x, const SubLayer& f) const {
     const auto region = enter(x.tape());
-    if (placement_ == NormPlacement::pre) return add(x, dropout_(f((*norm_)(x))));
-    return (*norm_)(add(x, dropout_(f(x))));
+    if (placement_ == NormPlacement::pre) return dropout_.add_to(x, f((*norm_)(x)));
+    return (*norm_)(dropout_.add_to(x, f(x)));
   }
 
  private:

@@ -63,6 +63,7 @@ void Replicas::run(std::size_t index) {
     tape_options.first_row = batch.first_row;
     tape_options.gradients = index == 0 ? nullptr : &replica.gradients;
     tape_options.observer = index == 0 ? options_.observer : nullptr;
+    tape_options.profile = index == 0 ? options_.profile : nullptr;
     replica.tape.reset(tape_options);
     const Variable encoded =
         model_.encode(replica.tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths);

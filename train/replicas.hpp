@@ -20,6 +20,7 @@ struct PassOptions {
   std::uint64_t seed;  ///< with `step`, of the dropout masks
   std::uint64_t step;
   Observer* observer = nullptr;  ///< of the first replica
+  Profile* profile = nullptr;    ///< of the first replica
 };
 
 /// Computes gradients of one batch on several threads: each replica runs forward and backward over its slice of the

@@ -1,7 +1,6 @@
 #include "train/train.hpp"
 
-#include "autograd/kernels/elementwise.hpp"
-#include "train/replicas.hpp"
+#include "train/updater.hpp"
 
 #include <cmath>
 
@@ -18,29 +17,6 @@ std::vector<Batch> next_batches(Batcher& batcher, TrainState& state, std::size_t
     state.next_batch = 0;
   }
   return batches;
-}
-
-/// Global norm of the gradients. Throws Diverged naming the first parameter whose gradient is not finite.
-double gradient_norm(const ParameterSet& parameters, std::uint64_t update) {
-  double squares = 0;
-  for (const Parameter& parameter : parameters) {
-    if (parameter.gradient.empty) continue;
-    const Tensor& gradient = parameter.gradient.sum;
-    const auto contribution = static_cast<double>(kernels::dot(gradient.data(), gradient.data(), gradient.size()));
-    if (!std::isfinite(contribution)) throw Diverged(update, "the gradient of " + parameter.name);
-    squares += contribution;
-  }
-  return std::sqrt(squares);
-}
-
-/// Throws Diverged where the update itself overflowed, so that it does not go into a checkpoint.
-void expect_finite(const ParameterSet& parameters, std::uint64_t update) {
-  for (const Parameter& parameter : parameters)
-    if (!all_finite(parameter.value)) throw Diverged(update, parameter.name);
-}
-
-double clip_scale(double norm, const std::optional<double>& clip_norm) {
-  return clip_norm && norm > *clip_norm ? *clip_norm / (norm + 1e-6) : 1;
 }
 
 /// Takes an evaluation into the state; whether it is a new best.
@@ -66,40 +42,16 @@ bool is_finished(const TrainState& state, const TrainOptions& options) {
 
 TrainState train(const Training& run, const TrainOptions& options, TrainState state, TrainListener& listener) {
   Batcher batcher(run.train_pairs, options.batching, run.seed);
-  Replicas replicas(run.model, run.parameters, options.replicas);
+  Updater updater(run, options);
 
   while (!state.finished) {
     const std::uint64_t epoch = state.epoch;
     const std::vector<Batch> batches = next_batches(batcher, state, options.accumulate);
     ++state.update;
 
-    std::size_t source_tokens = 0, target_tokens = 0;
-    for (const Batch& batch : batches) {
-      source_tokens += batch.source_tokens();
-      target_tokens += batch.target_tokens();
-    }
-
-    run.parameters.clear_gradients();
-    double loss = 0;
-    for (std::size_t i = 0; i < batches.size(); ++i) {
-      PassOptions pass;
-      pass.label_smoothing = static_cast<Real>(options.label_smoothing);
-      pass.divisor = static_cast<Real>(target_tokens);
-      pass.seed = run.seed;
-      pass.step = state.update * options.accumulate + i;
-      pass.observer = listener.observer(state.update, i, batches[i]);
-      loss += replicas.accumulate(batches[i], pass);
-      if (!std::isfinite(loss)) throw Diverged(state.update, replicas.non_finite());
-    }
-
-    listener.gradients(state.update, run.parameters);
-    const double norm = gradient_norm(run.parameters, state.update);
-    const double factor = run.schedule.factor(state.update);
-    run.optimizer.step(factor, clip_scale(norm, options.clip_norm));
-    expect_finite(run.parameters, state.update);
-    state.target_tokens += target_tokens;
-    listener.updated(
-        {state.update, epoch, loss, norm, run.optimizer.learning_rate() * factor, source_tokens, target_tokens});
+    const UpdateRecord record = updater.update(batches, state.update, epoch, listener);
+    state.target_tokens += record.target_tokens;
+    listener.updated(record);
 
     bool best = false;
     if (state.update % options.evaluate_every == 0 || state.update == options.updates) {

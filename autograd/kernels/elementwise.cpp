@@ -98,20 +98,4 @@ void log(const Real* x, Real* y, std::size_t n) {
   map([](Batch u) { return xsimd::log(u); }, n, y, x);
 }
 
-DropoutRate::DropoutRate(double rate)
-    : threshold(static_cast<std::uint32_t>(std::lround(rate * 65536))),
-      keep_scale(static_cast<Real>(1 / (1 - static_cast<double>(threshold) / 65536))) {}
-
-void dropout_mask(const random::Stream& stream, std::uint64_t first, DropoutRate rate, Real* mask, std::size_t n) {
-  std::size_t i = 0;
-  while (i < n) {
-    const std::uint64_t element = first + i;
-    const auto words = stream.block(element / 8);
-    for (std::uint64_t part = element % 8; part < 8 && i < n; ++part, ++i) {
-      const std::uint32_t bits = (words[part / 2] >> (16 * (part % 2))) & 0xffff;
-      mask[i] = bits < rate.threshold ? Real(0) : rate.keep_scale;
-    }
-  }
-}
-
 }  // namespace surd::kernels

@@ -1,10 +1,8 @@
 #pragma once
 
-#include "autograd/random.hpp"
 #include "autograd/tensor.hpp"
 
 #include <cstddef>
-#include <cstdint>
 
 /// Element by element, on raw pointers of `n` elements; y may be an input. Forward beside backward: `dy` is the
 /// cotangent of the result, and a backward function writes the input's cotangent to `dx`.
@@ -39,15 +37,5 @@ void silu_backward(const Real* x, const Real* dy, Real* dx, std::size_t n);
 void exp(const Real* x, Real* y, std::size_t n);
 void log(const Real* x, Real* y, std::size_t n);
 void divide(const Real* a, const Real* b, Real* y, std::size_t n);
-
-/// The chance of a drop is rounded to a multiple of 2^-16, so that one Philox block decides eight elements.
-struct DropoutRate {
-  explicit DropoutRate(double rate);
-  std::uint32_t threshold;  ///< dropped where 16 random bits are below it
-  Real keep_scale;          ///< 1 / (1 - rounded rate)
-};
-
-/// mask[i] = keep_scale or 0, decided by element first + i of the stream.
-void dropout_mask(const random::Stream& stream, std::uint64_t first, DropoutRate rate, Real* mask, std::size_t n);
 
 }  // namespace surd::kernels

@@ -48,6 +48,51 @@ void softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size_t n
   map([inner](Batch p, Batch g) { return p * (g - Batch(inner)); }, n, dx, y, dy);
 }
 
+void softmax_prefix(Real* x, std::size_t visible, std::size_t width, bool subtract_max) {
+  if (visible == 0) {
+    std::fill_n(x, width, Real(0));
+    return;
+  }
+  const Batch hidden(-std::numeric_limits<Real>::infinity());
+  // Only the last register of the prefix holds elements that are hidden.
+  const std::size_t last = (visible - 1) / lanes * lanes;
+  const auto load = [=](std::size_t i) {
+    const Batch value = Batch::load_unaligned(x + i);
+    return i < last ? value : xsimd::select(lane_index() < Batch(static_cast<Real>(visible - last)), value, hidden);
+  };
+  Batch shift(Real(0));
+  if (subtract_max) {
+    shift = hidden;
+    for (std::size_t i = 0; i <= last; i += lanes) shift = xsimd::max(shift, load(i));
+    shift = Batch(horizontal_max(shift));
+  }
+  Batch total(Real(0));
+  for (std::size_t i = 0; i <= last; i += lanes) {
+    const Batch e = exp(load(i) - shift);
+    e.store_unaligned(x + i);
+    total += e;
+  }
+  const Batch inverse(1 / xsimd::hadd(total));
+  for (std::size_t i = 0; i <= last; i += lanes) (Batch::load_unaligned(x + i) * inverse).store_unaligned(x + i);
+  std::fill(x + last + lanes, x + width, Real(0));
+}
+
+void softmax_marked_backward(const Real* marked_y, Real keep_scale, Real* dy, std::size_t width) {
+  const Batch zero(Real(0)), scale(keep_scale);
+  Batch total(Real(0));
+  for (std::size_t i = 0; i < width; i += lanes) {
+    const Batch y = Batch::load_unaligned(marked_y + i);
+    // Where y is dropped or 0 the product is 0, whatever dy is.
+    total = xsimd::fma(xsimd::max(y, zero), scale * Batch::load_unaligned(dy + i), total);
+  }
+  const Batch inner(xsimd::hadd(total));
+  for (std::size_t i = 0; i < width; i += lanes) {
+    const Batch y = Batch::load_unaligned(marked_y + i);
+    const Batch dz = xsimd::select(y > zero, scale * Batch::load_unaligned(dy + i), zero);
+    (xsimd::abs(y) * (dz - inner)).store_unaligned(dy + i);
+  }
+}
+
 void log_softmax_row(const Real* x, Real* y, std::size_t n) {
   if (n == 0) return;
   const Real top = maximum(n, x);

@@ -38,6 +38,22 @@ inline void store_part(Batch value, Real* y, std::size_t count) {
   std::copy_n(buffer, count, y);
 }
 
+/// 0, 1, 2, ...
+inline Batch lane_index() {
+  alignas(64) Real index[lanes];
+  for (std::size_t i = 0; i < lanes; ++i) index[i] = static_cast<Real>(i);
+  return Batch::load_aligned(index);
+}
+
+/// The largest element, found by halves.
+inline Real horizontal_max(Batch x) {
+  alignas(64) Real half[lanes];
+  x.store_aligned(half);
+  for (std::size_t width = lanes / 2; width > 0; width /= 2)
+    for (std::size_t i = 0; i < width; ++i) half[i] = std::max(half[i], half[i + width]);
+  return half[0];
+}
+
 /// y[i] = f(x...[i]) for i < n; y may be one of the x.
 template <class F, class... X>
 inline void map(F f, std::size_t n, Real* y, const X*... x) {
@@ -62,9 +78,7 @@ inline Real maximum(std::size_t n, const Real* x) {
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) best = xsimd::max(best, Batch::load_unaligned(x + i));
   if (i < n) best = xsimd::max(best, load_part(x + i, n - i, lowest));
-  alignas(64) Real buffer[lanes];
-  best.store_aligned(buffer);
-  return *std::max_element(buffer, buffer + lanes);
+  return horizontal_max(best);
 }
 
 }  // namespace surd::kernels

@@ -1,5 +1,5 @@
 #include "autograd/blas.hpp"
-#include "autograd/kernels/elementwise.hpp"
+#include "autograd/kernels/dropout.hpp"
 #include "autograd/kernels/rows.hpp"
 #include "autograd/ops.hpp"
 
@@ -15,7 +15,9 @@ constexpr auto yes = blas::Transpose::yes;
 
 struct Sizes {
   std::size_t batch, queries, keys, rows_of_keys, heads, key_value_heads, key_width, value_width;
-  std::size_t scores() const { return queries * keys; }  // of one head
+  /// Elements from one row of scores to the next: rows are padded, so that no register is filled in part.
+  std::size_t row() const { return (keys + 15) / 16 * 16; }
+  std::size_t scores() const { return queries * row(); }  // of one head
 };
 
 Sizes check(Variable q, Variable k, Variable v, const AttentionOptions& options) {
@@ -58,42 +60,49 @@ std::size_t visible_keys(std::size_t b, std::size_t t, const Sizes& s, const Att
   return options.causal ? std::min(length, t + s.keys - s.queries + 1) : length;
 }
 
-/// Scores [B, H, Tq, Tk] less slope times distance, in place.
-void subtract_distances(Tensor& scores, const Sizes& s, const AttentionOptions& options) {
-  Real* row = scores.data();
-  for (std::size_t i = 0; i < s.batch * s.heads * s.queries; ++i, row += s.keys) {
-    const double slope = options.distance_slopes[i / s.queries % s.heads];
-    const auto position = static_cast<double>(options.first_position + i % s.queries);
+/// The scores of a head less slope times distance, in place.
+void subtract_distances(Real* scores, double slope, const Sizes& s, std::size_t first_position) {
+  for (std::size_t t = 0; t < s.queries; ++t, scores += s.row()) {
+    const auto position = static_cast<double>(first_position + t);
     for (std::size_t j = 0; j < s.keys; ++j)
-      row[j] -= static_cast<Real>(slope * std::fabs(position - static_cast<double>(j)));
+      scores[j] -= static_cast<Real>(slope * std::fabs(position - static_cast<double>(j)));
   }
 }
 
-/// Scores [B, H, Tq, Tk] to weights, in place; keys that are not visible get weight 0.
-void softmax_over_visible(Tensor& scores, const Sizes& s, const AttentionOptions& options) {
-  Real* row = scores.data();
-  for (std::size_t i = 0; i < s.batch * s.heads * s.queries; ++i, row += s.keys) {
-    const std::size_t visible = visible_keys(i / (s.heads * s.queries), i % s.queries, s, options);
-    kernels::softmax_row(row, row, visible, options.subtract_max == SubtractMax::yes);
-    std::fill(row + visible, row + s.keys, Real(0));
-  }
-}
+/// What an observer is shown: [B, H, Tq, Tk], filled head by head. Empty where nobody observes.
+class Shown {
+ public:
+  Shown(const Tape& tape, const Sizes& s)
+      : observed_(tape.options().observer != nullptr),
+        sizes_(s),
+        values_(observed_ ? Shape{s.batch, s.heads, s.queries, s.keys} : Shape{0}) {}
 
-/// Shows the scores to an observer, with NaN for keys that are not visible.
-void observe_scores(const Tape& tape, Tensor scores, const Sizes& s, const AttentionOptions& options) {
-  Real* row = scores.data();
-  for (std::size_t i = 0; i < s.batch * s.heads * s.queries; ++i, row += s.keys) {
-    const std::size_t visible = visible_keys(i / (s.heads * s.queries), i % s.queries, s, options);
-    std::fill(row + visible, row + s.keys, std::numeric_limits<Real>::quiet_NaN());
+  /// Copies a head's scores or weights; keys that are hidden get `hidden`.
+  void copy(const Real* rows, std::size_t b, std::size_t h, const AttentionOptions& options, Real hidden) {
+    if (!observed_) return;
+    Real* to = values_.data() + (b * sizes_.heads + h) * sizes_.queries * sizes_.keys;
+    for (std::size_t t = 0; t < sizes_.queries; ++t, rows += sizes_.row(), to += sizes_.keys) {
+      const std::size_t visible = visible_keys(b, t, sizes_, options);
+      std::fill(std::copy_n(rows, visible, to), to + sizes_.keys, hidden);
+    }
   }
-  tape.observe("scores", scores);
-}
+
+  void show(const Tape& tape, std::string_view what) const {
+    if (observed_) tape.observe(what, values_);
+  }
+
+ private:
+  bool observed_;
+  Sizes sizes_;
+  Tensor values_;
+};
 
 }  // namespace
 
 // For each batch row and head, with S = factor Q K^T - slope distance, P = softmax(S), D = dropout(P), O = D V:
 //   dV = D^T dO,  dD = dO V^T,  dP = dD * mask,  dS = P * (dP - rowsum(dP * P)),  dQ = factor dS K,  dK = factor dS^T Q
-// dK and dV are sums over the heads of q that share them.
+// dK and dV are sums over the heads of q that share them. P and its dropout are kept as one number an element, with a
+// minus sign where it is dropped.
 Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& options) {
   const Sizes s = check(q, k, v, options);
   const Real factor = options.factor;
@@ -111,32 +120,40 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
   const auto o_at = [=](std::size_t b, std::size_t h) { return b * s.queries * o_row + h * s.value_width; };
 
   Tape& tape = q.tape();
-  Tensor weights(Shape{s.batch, s.heads, s.queries, s.keys});
-  const auto head = [=](std::size_t b, std::size_t h) { return (b * s.heads + h) * s.scores(); };
-  for (std::size_t b = 0; b < s.batch; ++b)
-    for (std::size_t h = 0; h < s.heads; ++h)
-      blas::gemm(no, yes, s.queries, s.keys, s.key_width, factor, q.value().data() + q_at(b, h), q_row,
-                 k.value().data() + k_at(b, h), k_row, 0, weights.data() + head(b, h), s.keys);
-  if (!options.distance_slopes.empty()) subtract_distances(weights, s, options);
-  if (tape.options().observer != nullptr) observe_scores(tape, weights, s, options);
-  softmax_over_visible(weights, s, options);
-  tape.observe("weights", weights);
-
+  const bool recorded = tape.needs_gradient({q, k, v});
   const bool drop = tape.options().training && options.dropout > 0;
-  Tensor mask(drop ? weights.shape() : Shape{0}), dropped(mask.shape());
-  if (drop) {
-    kernels::dropout_mask(options.stream, tape.options().first_row * s.heads * s.scores(),
-                          kernels::DropoutRate(options.dropout), mask.data(), mask.size());
-    kernels::multiply(weights.data(), mask.data(), dropped.data(), mask.size());
-  }
-  Tensor o(Shape{s.batch, s.queries, o_row});
-  for (std::size_t b = 0; b < s.batch; ++b)
-    for (std::size_t h = 0; h < s.heads; ++h)
-      blas::gemm(no, no, s.queries, s.value_width, s.keys, 1, (drop ? dropped : weights).data() + head(b, h), s.keys,
-                 v.value().data() + v_at(b, h), v_row, 0, o.data() + o_at(b, h), o_row);
+  const kernels::DropoutRate rate(drop ? options.dropout : 0);
+  const auto head = [=](std::size_t b, std::size_t h) { return recorded ? (b * s.heads + h) * s.scores() : 0; };
 
-  auto backward = [=, weights = std::move(weights), mask = std::move(mask),
-                   dropped = std::move(dropped)](BackwardPass& pass) {
+  Tensor weights(recorded ? Shape{s.batch, s.heads, s.queries, s.row()} : Shape{s.queries, s.row()});
+  Tensor dropped(drop ? Shape{s.queries, s.row()} : Shape{0});
+  Tensor o(Shape{s.batch, s.queries, o_row});
+  Shown shown_scores(tape, s), shown_weights(tape, s);
+  for (std::size_t b = 0; b < s.batch; ++b) {
+    for (std::size_t h = 0; h < s.heads; ++h) {
+      Real* p = weights.data() + head(b, h);
+      blas::gemm(no, yes, s.queries, s.keys, s.key_width, factor, q.value().data() + q_at(b, h), q_row,
+                 k.value().data() + k_at(b, h), k_row, 0, p, s.row());
+      if (!options.distance_slopes.empty())
+        subtract_distances(p, options.distance_slopes[h], s, options.first_position);
+      shown_scores.copy(p, b, h, options, std::numeric_limits<Real>::quiet_NaN());
+      for (std::size_t t = 0; t < s.queries; ++t)
+        kernels::softmax_prefix(p + t * s.row(), visible_keys(b, t, s, options), s.row(),
+                                options.subtract_max == SubtractMax::yes);
+      shown_weights.copy(p, b, h, options, 0);
+      if (drop) {
+        const std::uint64_t first = ((tape.options().first_row + b) * s.heads + h) * s.scores();
+        kernels::mark_dropped({options.stream, first, rate}, p, s.scores());
+        kernels::drop_marked(p, rate.keep_scale, dropped.data(), s.scores());
+      }
+      blas::gemm(no, no, s.queries, s.value_width, s.keys, 1, drop ? dropped.data() : p, s.row(),
+                 v.value().data() + v_at(b, h), v_row, 0, o.data() + o_at(b, h), o_row);
+    }
+  }
+  shown_scores.show(tape, "scores");
+  shown_weights.show(tape, "weights");
+
+  auto backward = [=, weights = std::move(weights)](BackwardPass& pass) {
     const Real* d_o = pass.gradient().data();
     const bool to_q = pass.needs(q), to_k = pass.needs(k), to_v = pass.needs(v);
     const auto gradient_of = [&](Variable x) {
@@ -144,26 +161,27 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
       return s.keys < s.rows_of_keys ? zeros(x.shape()) : empty_like(x.value());  // nothing else clears the room
     };
     Tensor dq = gradient_of(q), dk = gradient_of(k), dv = gradient_of(v);
-    Tensor ds(Shape{s.queries, s.keys});
+    Tensor d(drop ? Shape{s.queries, s.row()} : Shape{0});
+    Tensor ds = zeros({s.queries, s.row()});
     for (std::size_t b = 0; b < s.batch; ++b) {
       for (std::size_t h = 0; h < s.heads; ++h) {
         const Real beta = h % shared_by == 0 ? Real(0) : Real(1);  // the first of those that share a head clears
         const Real* p = weights.data() + head(b, h);
-        const Real* d = drop ? dropped.data() + head(b, h) : p;
-        if (to_v)
-          blas::gemm(yes, no, s.keys, s.value_width, s.queries, 1, d, s.keys, d_o + o_at(b, h), o_row, beta,
-                     dv.data() + v_at(b, h), v_row);
+        if (to_v) {
+          if (drop) kernels::drop_marked(p, rate.keep_scale, d.data(), s.scores());
+          blas::gemm(yes, no, s.keys, s.value_width, s.queries, 1, drop ? d.data() : p, s.row(), d_o + o_at(b, h),
+                     o_row, beta, dv.data() + v_at(b, h), v_row);
+        }
         if (!to_q && !to_k) continue;
         blas::gemm(no, yes, s.queries, s.keys, s.value_width, 1, d_o + o_at(b, h), o_row, v.value().data() + v_at(b, h),
-                   v_row, 0, ds.data(), s.keys);
-        if (drop) kernels::multiply(ds.data(), mask.data() + head(b, h), ds.data(), s.scores());
+                   v_row, 0, ds.data(), s.row());
         for (std::size_t t = 0; t < s.queries; ++t)
-          kernels::softmax_row_backward(p + t * s.keys, ds.data() + t * s.keys, ds.data() + t * s.keys, s.keys);
+          kernels::softmax_marked_backward(p + t * s.row(), rate.keep_scale, ds.data() + t * s.row(), s.row());
         if (to_q)
-          blas::gemm(no, no, s.queries, s.key_width, s.keys, factor, ds.data(), s.keys, k.value().data() + k_at(b, h),
+          blas::gemm(no, no, s.queries, s.key_width, s.keys, factor, ds.data(), s.row(), k.value().data() + k_at(b, h),
                      k_row, 0, dq.data() + q_at(b, h), q_row);
         if (to_k)
-          blas::gemm(yes, no, s.keys, s.key_width, s.queries, factor, ds.data(), s.keys, q.value().data() + q_at(b, h),
+          blas::gemm(yes, no, s.keys, s.key_width, s.queries, factor, ds.data(), s.row(), q.value().data() + q_at(b, h),
                      q_row, beta, dk.data() + k_at(b, h), k_row);
       }
     }

@@ -110,21 +110,4 @@ Variable log(Variable x) {
   });
 }
 
-Variable dropout(Variable x, double rate, const random::Stream& stream) {
-  expect(rate >= 0 && rate < 1, "dropout", "the rate must be in [0, 1); got {}", rate);
-  const TapeOptions& options = x.tape().options();
-  if (!options.training || rate == 0) return x;
-  expect(x.dimension() >= 1, "dropout", "takes [B, ...]; got {}", x.shape());
-  const std::size_t row = x.shape()[0] == 0 ? 0 : x.value().size() / x.shape()[0];
-  Tensor mask = empty_like(x.value());
-  kernels::dropout_mask(stream, options.first_row * row, kernels::DropoutRate(rate), mask.data(), mask.size());
-  Tensor y = empty_like(x.value());
-  kernels::multiply(x.value().data(), mask.data(), y.data(), y.size());
-  return x.tape().record("dropout", std::move(y), {x}, [x, mask = std::move(mask)](BackwardPass& pass) {
-    Tensor dx = pass.take_gradient();
-    kernels::multiply(dx.data(), mask.data(), dx.data(), dx.size());
-    pass.accumulate(x, std::move(dx));
-  });
-}
-
 }  // namespace surd

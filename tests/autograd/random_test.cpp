@@ -1,6 +1,6 @@
 #include "autograd/random.hpp"
 
-#include "autograd/kernels/elementwise.hpp"
+#include "autograd/kernels/dropout.hpp"
 
 #include <doctest/doctest.h>
 
@@ -220,15 +220,31 @@ TEST_CASE("shuffle permutes, every order as likely") {
   CHECK(single == std::vector<int>{4});
 }
 
+TEST_CASE("blocks are the same bits side by side as one by one") {
+  for (const std::uint64_t first : {0ULL, 7ULL, 0xfffffff8ULL, 0xfffffffffffffff0ULL}) {
+    const Stream stream(3, "dropout", "x", 0x100000002ULL);
+    std::vector<std::uint32_t> words(4 * 37);
+    stream.blocks(first, 37, words.data());
+    for (std::size_t i = 0; i < 37; ++i)
+      for (std::size_t w = 0; w < 4; ++w) CHECK(words[4 * i + w] == stream.block(first + i)[w]);
+  }
+}
+
 TEST_CASE("a dropout mask depends on an element's place alone") {
   const Stream stream(6, "dropout", "x");
   const kernels::DropoutRate rate(0.3);
   std::vector<Real> whole(100);
-  kernels::dropout_mask(stream, 0, rate, whole.data(), whole.size());
+  const auto mask = [&](std::uint64_t first, std::vector<Real>& values) {
+    const std::vector<Real> ones(values.size(), 1);
+    std::vector<std::uint8_t> kept(values.size());
+    kernels::dropout({stream, first, rate}, ones.data(), values.data(), kept.data(), values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) CHECK(values[i] == (kept[i] != 0 ? rate.keep_scale : Real(0)));
+  };
+  mask(0, whole);
   for (std::size_t first = 0; first < 40; ++first) {
     for (const std::size_t n : {0, 1, 2, 7, 8, 9, 33, 60}) {
       std::vector<Real> part(n);
-      kernels::dropout_mask(stream, first, rate, part.data(), n);
+      mask(first, part);
       CHECK_UNARY(std::equal(part.begin(), part.end(), whole.begin() + static_cast<std::ptrdiff_t>(first)));
     }
   }
@@ -236,11 +252,14 @@ TEST_CASE("a dropout mask depends on an element's place alone") {
 
 TEST_CASE("a dropout mask keeps the mean, and its rate is the one asked for") {
   constexpr std::size_t n = 400000;
+  const std::vector<Real> ones(n, 1);
   std::vector<Real> mask(n);
+  std::vector<std::uint8_t> kept(n);
   for (const double rate : {0.0, 0.01, 0.1, 0.5, 0.9}) {
     const kernels::DropoutRate rounded(rate);
     CHECK(std::fabs(rounded.threshold / 65536.0 - rate) <= 0.5 / 65536);
-    kernels::dropout_mask(Stream(7, "dropout", "rate"), 3, rounded, mask.data(), n);
+    const Stream stream(7, "dropout", "rate");
+    kernels::dropout({stream, 3, rounded}, ones.data(), mask.data(), kept.data(), n);
     double dropped = 0, total = 0;
     for (const Real value : mask) {
       dropped += value == 0;

@@ -1,7 +1,7 @@
 // Micro-benchmarks, so that a regression has an address. Not run by the tests: time is measured, never asserted.
 
 #include "autograd/blas.hpp"
-#include "autograd/kernels/elementwise.hpp"
+#include "autograd/kernels/dropout.hpp"
 #include "autograd/kernels/optimizers.hpp"
 #include "autograd/kernels/rows.hpp"
 #include "autograd/ops.hpp"
@@ -51,12 +51,15 @@ void layer_norm_rows(benchmark::State& state) {
 }
 BENCHMARK(layer_norm_rows)->Arg(32)->Arg(128)->Arg(512);
 
-void dropout_mask(benchmark::State& state) {
+void dropout(benchmark::State& state) {
   const random::Stream stream(1, "dropout", "benchmark");
-  auto mask = numbers(static_cast<std::size_t>(state.range(0)));
-  for (auto _ : state) kernels::dropout_mask(stream, 0, kernels::DropoutRate(0.1), mask.data(), mask.size());
+  const auto x = numbers(static_cast<std::size_t>(state.range(0)));
+  auto y = x;
+  std::vector<std::uint8_t> kept(x.size());
+  for (auto _ : state)
+    kernels::dropout({stream, 0, kernels::DropoutRate(0.1)}, x.data(), y.data(), kept.data(), x.size());
 }
-BENCHMARK(dropout_mask)->Arg(768 * 128);
+BENCHMARK(dropout)->Arg(768 * 128);
 
 void adam_update(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));

@@ -1,0 +1,76 @@
+#include "autograd/kernels/dropout.hpp"
+
+#include "autograd/kernels/simd.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace surd::kernels {
+namespace {
+
+constexpr std::size_t blocks = 16, elements_a_block = 8, stretch = blocks * elements_a_block;
+
+/// Calls decide(i, keeps, count) for stretches of [0, n); keeps[j] is 1 where element i + j stays, and 0 where it is
+/// dropped.
+template <class Decide>
+void by_stretches(const DropoutDraws& draws, std::size_t n, Decide decide) {
+  alignas(64) std::uint32_t words[4 * blocks];
+  alignas(64) std::uint16_t keeps[stretch];
+  const std::uint32_t threshold = draws.rate.threshold;
+  for (std::size_t i = 0; i < n;) {
+    const std::uint64_t element = draws.first + i;
+    const std::size_t skip = element % elements_a_block;
+    const std::size_t count = std::min(stretch - skip, n - i);
+    draws.stream.blocks(element / elements_a_block, (skip + count + elements_a_block - 1) / elements_a_block, words);
+    for (std::size_t w = 0; w < 4 * blocks; ++w) {
+      keeps[2 * w] = (words[w] & 0xffff) >= threshold;
+      keeps[2 * w + 1] = (words[w] >> 16) >= threshold;
+    }
+    decide(i, keeps + skip, count);
+    i += count;
+  }
+}
+
+/// The decisions in bytes, once they have been used: a byte may alias anything, which would slow the loop that uses it.
+void remember(const std::uint16_t* keeps, std::uint8_t* kept, std::size_t count) {
+  for (std::size_t j = 0; j < count; ++j) kept[j] = static_cast<std::uint8_t>(keeps[j]);
+}
+
+}  // namespace
+
+DropoutRate::DropoutRate(double rate)
+    : threshold(static_cast<std::uint32_t>(std::lround(rate * 65536))),
+      keep_scale(static_cast<Real>(1 / (1 - static_cast<double>(threshold) / 65536))) {}
+
+void dropout(const DropoutDraws& draws, const Real* x, Real* y, std::uint8_t* kept, std::size_t n) {
+  const Real scale = draws.rate.keep_scale;
+  by_stretches(draws, n, [=](std::size_t begin, const std::uint16_t* keeps, std::size_t count) {
+    for (std::size_t j = 0; j < count; ++j) y[begin + j] = keeps[j] != 0 ? scale * x[begin + j] : Real(0);
+    remember(keeps, kept + begin, count);
+  });
+}
+
+void add_dropout(const DropoutDraws& draws, const Real* a, const Real* x, Real* y, std::uint8_t* kept, std::size_t n) {
+  const Real scale = draws.rate.keep_scale;
+  by_stretches(draws, n, [=](std::size_t begin, const std::uint16_t* keeps, std::size_t count) {
+    for (std::size_t j = 0; j < count; ++j)
+      y[begin + j] = a[begin + j] + (keeps[j] != 0 ? scale * x[begin + j] : Real(0));
+    remember(keeps, kept + begin, count);
+  });
+}
+
+void dropout_backward(const std::uint8_t* kept, Real keep_scale, const Real* dy, Real* dx, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) dx[i] = kept[i] != 0 ? keep_scale * dy[i] : Real(0);
+}
+
+void mark_dropped(const DropoutDraws& draws, Real* x, std::size_t n) {
+  by_stretches(draws, n, [=](std::size_t begin, const std::uint16_t* keeps, std::size_t count) {
+    for (std::size_t j = 0; j < count; ++j) x[begin + j] = keeps[j] != 0 ? x[begin + j] : -x[begin + j];
+  });
+}
+
+void drop_marked(const Real* x, Real keep_scale, Real* y, std::size_t n) {
+  map([keep_scale](Batch u) { return xsimd::max(Batch(keep_scale) * u, Batch(Real(0))); }, n, y, x);
+}
+
+}  // namespace surd::kernels

@@ -1,0 +1,188 @@
+#include "autograd/blas.hpp"
+#include "autograd/pool.hpp"
+#include "experiments/bench_bound.hpp"
+#include "experiments/bench_shape.hpp"
+#include "experiments/commands.hpp"
+#include "experiments/system_info.hpp"
+#include "experiments/text_format.hpp"
+#include "experiments/version.hpp"
+#include "train/decoding.hpp"
+#include "train/updater.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+
+namespace surd {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+double rounded(double value, double unit) { return std::round(value / unit) * unit; }
+
+/// A model of a shape and all that an update of it needs.
+struct BenchRun {
+  BenchRun(const BenchShape& shape, double dropout, std::size_t replicas)
+      : scope(parameters, 0),
+        model(scope, bench_model_options(shape, dropout), shape.vocabulary, shape.vocabulary),
+        optimizer(parameters, AdamOptions()),
+        schedule(1, ConstantOptions()),
+        training{model, parameters, optimizer, schedule, no_pairs, no_pairs, 0},
+        batches{bench_batch(shape, 0)} {
+    options.replicas = replicas;
+    options.label_smoothing = 0.1;
+  }
+
+  ParameterSet parameters;
+  Scope scope;
+  Transformer model;
+  Adam optimizer;
+  ConstantSchedule schedule;
+  std::vector<SentencePair> no_pairs;
+  Training training;
+  TrainOptions options;
+  std::vector<Batch> batches;
+};
+
+void print_profile(const Profile& profile, double total) {
+  std::vector<std::pair<std::string, Profile::Seconds>> ops(profile.seconds().begin(), profile.seconds().end());
+  const auto sum = [](const auto& entry) { return entry.second.forward + entry.second.backward; };
+  std::sort(ops.begin(), ops.end(), [&](const auto& a, const auto& b) { return sum(a) > sum(b); });
+  fmt::print("{:<26} {:>8} {:>8} {:>8}\n", "share of the step", "forward", "backward", "both");
+  for (const auto& [op, seconds] : ops)
+    fmt::print("{:<26} {:>7.1f}% {:>7.1f}% {:>7.1f}%\n", op, 100 * seconds.forward / total,
+               100 * seconds.backward / total, 100 * (seconds.forward + seconds.backward) / total);
+}
+
+Json to_json(const Profile& profile, double total) {
+  Json json;
+  for (const auto& [op, seconds] : profile.seconds())
+    json[op] = {{"forward", rounded(seconds.forward / total, 1e-4)},
+                {"backward", rounded(seconds.backward / total, 1e-4)}};
+  return json;
+}
+
+}  // namespace
+
+int bench_step_command(const BenchStepArguments& arguments) {
+  blas::initialize();
+  const BenchShape& shape = find_bench_shape(arguments.shape);
+  Profile profile;
+  BenchRun run(shape, arguments.dropout, arguments.replicas);
+  Updater updater(run.training, run.options, arguments.profile ? &profile : nullptr);
+  TrainListener listener;
+  std::uint64_t update = 0;
+  const auto step = [&] { updater.update(run.batches, ++update, 0, listener); };
+
+  for (int i = 0; i < 3; ++i) step();
+  profile.clear();
+  const std::size_t memory = peak_memory_bytes();
+
+  // The step and its bound in turn, so that a change of the machine's speed meets both.
+  StepBound bound(shape);
+  bound.run();
+  const std::size_t requests = pool::statistics().system_requests;
+  std::vector<double> steps, bounds, ratios;
+  double profiled = 0;
+  for (double elapsed = 0; elapsed < arguments.seconds || steps.size() < 5;) {
+    steps.push_back(seconds_of(step));
+    bounds.push_back(seconds_of([&] { bound.run(); }));
+    ratios.push_back(steps.back() / bounds.back());
+    profiled += steps.back();
+    elapsed += steps.back() + bounds.back();
+  }
+  const double misses =
+      static_cast<double>(pool::statistics().system_requests - requests) / static_cast<double>(steps.size());
+
+  const double seconds = median(steps);
+  Json result{{"peer", std::string("surd ") + version()},
+              {"config", shape.name},
+              {"threads", arguments.replicas},
+              {"dropout", arguments.dropout},
+              {"params", run.parameters.element_count()},
+              {"step_ms", rounded(1e3 * seconds, 1e-3)},
+              {"tokens_per_s", std::llround(static_cast<double>(shape.positions()) / seconds)},
+              {"gflops", rounded(bound.floating_point_operations() / seconds / 1e9, 0.1)},
+              {"steps", steps.size()},
+              {"bound_ms", rounded(1e3 * median(bounds), 1e-3)},
+              {"step_over_bound", rounded(median(ratios), 1e-3)},
+              {"peak_memory_bytes", memory},
+              {"pool_misses_per_step", misses},
+              {"blas", blas::description()}};
+  if (arguments.profile) result["profile"] = to_json(profile, profiled);
+  if (arguments.json) {
+    fmt::print("{}\n", result.dump());
+    return exit_done;
+  }
+  fmt::print("{}: {} parameters, {} threads, dropout {}\n", shape.name, with_commas(run.parameters.element_count()),
+             arguments.replicas, arguments.dropout);
+  fmt::print("step   {:.2f} ms (median of {}), {} positions/s, {:.1f} GFLOP/s\n", 1e3 * seconds, steps.size(),
+             with_commas(result["tokens_per_s"].get<std::uint64_t>()), result["gflops"].get<double>());
+  fmt::print("bound  {:.2f} ms: its matrix products alone, one thread; step / bound {:.2f}\n", 1e3 * median(bounds),
+             median(ratios));
+  fmt::print("memory {:.0f} MB at its peak, {:.2f} requests to the system a step\n", static_cast<double>(memory) / 1e6,
+             misses);
+  if (arguments.profile) print_profile(profile, profiled);
+  return exit_done;
+}
+
+int bench_decode_command(const BenchDecodeArguments& arguments) {
+  blas::initialize();
+  const BenchShape& shape = find_bench_shape(arguments.shape);
+  const BenchRun run(shape, 0, 1);
+  const Batch& batch = run.batches.front();
+  Json results = Json::array();
+  for (const std::size_t beam : {std::size_t{1}, std::size_t{5}}) {
+    for (const std::size_t size : {std::size_t{1}, std::size_t{64}}) {
+      std::vector<std::vector<TokenId>> sources;
+      for (std::size_t i = 0; i < size; ++i) {
+        const auto first = batch.source.begin() + static_cast<std::ptrdiff_t>(i % batch.size * batch.source_length);
+        sources.emplace_back(first, first + static_cast<std::ptrdiff_t>(batch.source_length));
+      }
+      DecodingOptions options;
+      options.beam = beam;
+      options.max_length = shape.target_length;
+      std::size_t tokens = 0;
+      const auto work = [&] {
+        tokens = 0;
+        for (const Hypothesis& hypothesis : decode(run.model, sources, options)) tokens += hypothesis.tokens.size();
+      };
+      work();
+      std::vector<double> times;
+      for (double elapsed = 0; elapsed < arguments.seconds || times.size() < 3; elapsed += times.back())
+        times.push_back(seconds_of(work));
+      const double seconds = median(times);
+      results.push_back({{"peer", std::string("surd ") + version()},
+                         {"config", shape.name},
+                         {"beam", beam},
+                         {"batch", size},
+                         {"sentences_per_s", rounded(static_cast<double>(size) / seconds, 0.01)},
+                         {"tokens_per_s", std::llround(static_cast<double>(tokens) / seconds)},
+                         {"rounds", times.size()}});
+      if (!arguments.json)
+        fmt::print("{} beam {} batch {:>2}: {:>8.1f} sentences/s, {:>9} tokens/s\n", shape.name, beam, size,
+                   results.back()["sentences_per_s"].get<double>(),
+                   with_commas(results.back()["tokens_per_s"].get<std::uint64_t>()));
+    }
+  }
+  if (arguments.json)
+    for (const Json& result : results) fmt::print("{}\n", result.dump());
+  return exit_done;
+}
+
+}  // namespace surd

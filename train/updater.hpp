@@ -1,0 +1,38 @@
+#pragma once
+
+#include "train/replicas.hpp"
+#include "train/train.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace surd {
+
+/// Makes one update after another: gradients on replicas, clipping, the optimizer's step.
+class Updater {
+ public:
+  /// Both must outlive it. `profile`, if there is one, is given the time of each op of the first replica and of the
+  /// rest of the update.
+  Updater(const Training& training, const TrainOptions& options, Profile* profile = nullptr)
+      : training_(training),
+        options_(options),
+        replicas_(training.model, training.parameters, options.replicas),
+        profile_(profile) {}
+
+  /// Update `number`, the first being 1, from the gradients of these batches together. Throws Diverged before anything
+  /// that is not finite is applied, or right after the update itself overflowed.
+  UpdateRecord update(const std::vector<Batch>& batches, std::uint64_t number, std::uint64_t epoch,
+                      TrainListener& listener);
+
+ private:
+  void book(const char* what) {
+    if (profile_ != nullptr) profile_->forward(what);
+  }
+
+  const Training& training_;
+  const TrainOptions& options_;
+  Replicas replicas_;
+  Profile* profile_;
+};
+
+}  // namespace surd
