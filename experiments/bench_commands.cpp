@@ -33,6 +33,21 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+/// The power of x that y grows as: the slope of log y over log x by least squares.
+double exponent(const std::vector<double>& x, const std::vector<double>& y) {
+  const auto n = static_cast<double>(x.size());
+  double mean_x = 0, mean_y = 0, covariance = 0, variance = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    mean_x += std::log(x[i]) / n;
+    mean_y += std::log(y[i]) / n;
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    covariance += (std::log(x[i]) - mean_x) * (std::log(y[i]) - mean_y);
+    variance += (std::log(x[i]) - mean_x) * (std::log(x[i]) - mean_x);
+  }
+  return covariance / variance;
+}
+
 double rounded(double value, double unit) { return std::round(value / unit) * unit; }
 
 /// A model of a shape and all that an update of it needs.
@@ -139,6 +154,60 @@ int bench_step_command(const BenchStepArguments& arguments) {
   fmt::print("memory {:.0f} MB at its peak, {:.2f} requests to the system a step\n", static_cast<double>(memory) / 1e6,
              misses);
   if (arguments.profile) print_profile(profile, profiled);
+  return exit_done;
+}
+
+int bench_growth_command(const BenchGrowthArguments& arguments) {
+  blas::initialize();
+  using Member = std::size_t BenchShape::*;
+  struct Axis {
+    const char* name;
+    std::vector<Member> members;  // set to the value together
+    std::vector<std::size_t> values;
+  };
+  const std::vector<Axis> axes = {
+      {"d_model", {&BenchShape::d_model}, {32, 64, 128, 256, 512}},
+      {"length", {&BenchShape::source_length, &BenchShape::target_length}, {8, 16, 32, 64, 128}},
+      {"vocabulary", {&BenchShape::vocabulary}, {64, 512, 4096, 16384}},
+      {"layers", {&BenchShape::layers}, {1, 2, 4, 8}},
+      {"batch_size", {&BenchShape::batch_size}, {8, 16, 32, 64, 128}}};
+  Json results = Json::array();
+  for (const Axis& axis : axes) {
+    std::vector<double> values, times, operations;
+    for (const std::size_t value : axis.values) {
+      BenchShape shape = find_bench_shape("toy-128");
+      for (const Member member : axis.members) shape.*member = value;
+      shape.feed_forward_width = 4 * shape.d_model;
+      BenchRun run(shape, 0.1, 1);
+      Updater updater(run.training, run.options);
+      TrainListener listener;
+      std::uint64_t update = 0;
+      const auto step = [&] { updater.update(run.batches, ++update, 0, listener); };
+      for (int i = 0; i < 2; ++i) step();
+      std::vector<double> steps;
+      for (double elapsed = 0; elapsed < arguments.seconds || steps.size() < 3; elapsed += steps.back())
+        steps.push_back(seconds_of(step));
+      values.push_back(static_cast<double>(value));
+      times.push_back(median(steps));
+      operations.push_back(StepBound(shape).floating_point_operations());
+      results.push_back({{"axis", axis.name},
+                         {"value", value},
+                         {"step_ms", rounded(1e3 * times.back(), 1e-3)},
+                         {"gflops", rounded(operations.back() / times.back() / 1e9, 0.1)}});
+      if (!arguments.json)
+        fmt::print("{:<10} {:>6}  {:>9.2f} ms  {:>6.1f} GFLOP/s\n", axis.name, value, 1e3 * times.back(),
+                   operations.back() / times.back() / 1e9);
+    }
+    const double of_time = exponent(values, times), of_operations = exponent(values, operations);
+    results.push_back({{"axis", axis.name},
+                       {"exponent_of_time", rounded(of_time, 0.01)},
+                       {"exponent_of_operations", rounded(of_operations, 0.01)}});
+    if (!arguments.json)
+      fmt::print("{:<10} time grows as the power {:.2f}, the operations as {:.2f}\n\n", axis.name, of_time,
+                 of_operations);
+  }
+  if (arguments.json)
+    for (const Json& result : results) fmt::print("{}\n", result.dump());
   return exit_done;
 }
 

@@ -33,11 +33,14 @@ void add_config(CLI::App* sub, std::string& file, std::vector<std::string>& sett
       ->allow_extra_args(false);
 }
 
-void add_bench(CLI::App* sub, std::string& shape, double& seconds, bool& json) {
+void add_shape(CLI::App* sub, std::string& shape) {
   sub->add_option("--config", shape, "toy-32, toy-64, toy-128, toy-256, m30k-256 or base-512")
       ->capture_default_str()
       ->type_name("SHAPE");
-  sub->add_option("--secs", seconds, "how long to measure")->capture_default_str()->check(CLI::Range(0.0, 3600.0));
+}
+
+void add_measurement(CLI::App* sub, double& seconds, bool& json) {
+  sub->add_option("--secs", seconds, "how long to measure each")->capture_default_str()->check(CLI::Range(0.0, 3600.0));
   sub->add_flag("--json", json, "print JSON");
 }
 
@@ -132,7 +135,8 @@ int run_command_line(int argc, const char* const* argv) {
   sub = add(
       *bench, "step", "Time a training step beside its matrix products alone",
       [&] { return bench_step_command(bench_step); }, chosen);
-  add_bench(sub, bench_step.shape, bench_step.seconds, bench_step.json);
+  add_shape(sub, bench_step.shape);
+  add_measurement(sub, bench_step.seconds, bench_step.json);
   sub->add_option("--replicas", bench_step.replicas, "threads that share each batch")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
@@ -141,7 +145,13 @@ int run_command_line(int argc, const char* const* argv) {
   BenchDecodeArguments bench_decode;
   sub = add(
       *bench, "decode", "Time greedy and beam search", [&] { return bench_decode_command(bench_decode); }, chosen);
-  add_bench(sub, bench_decode.shape, bench_decode.seconds, bench_decode.json);
+  add_shape(sub, bench_decode.shape);
+  add_measurement(sub, bench_decode.seconds, bench_decode.json);
+  BenchGrowthArguments bench_growth;
+  sub = add(
+      *bench, "growth", "Time steps while one size at a time grows", [&] { return bench_growth_command(bench_growth); },
+      chosen);
+  add_measurement(sub, bench_growth.seconds, bench_growth.json);
 
   add(
       app, "doctor", "Print and test what results depend on", [] { return doctor_command(); }, chosen);

@@ -74,6 +74,13 @@ struct BenchStepArguments {
 /// Times training steps beside their matrix products alone.
 int bench_step_command(const BenchStepArguments& arguments);
 
+struct BenchGrowthArguments {
+  double seconds = 1;
+  bool json = false;
+};
+/// Times steps of toy-128 with one size at a time made larger or smaller, and fits how the time grows.
+int bench_growth_command(const BenchGrowthArguments& arguments);
+
 struct BenchDecodeArguments {
   std::string shape = "m30k-256";
   double seconds = 2;

@@ -1,0 +1,199 @@
+"""The model of `surd bench` in PyTorch, for comparison: one JSON line for each thing measured.
+
+    torch_peer.py step --config toy-64 [--threads N] [--secs S] [--dropout P] [--compile]
+    torch_peer.py decode --config m30k-256 [--threads N] [--secs S]
+
+Pre-LN encoder-decoder, one embedding matrix tied three ways, ReLU, label smoothing 0.1, clipping at norm 1, Adam; written
+as people write it, with scaled_dot_product_attention where this PyTorch has it. Beam search runs the decoder over the
+whole prefix at each position, as one does without a cache.
+"""
+import argparse
+import json
+import math
+import resource
+import statistics
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+# vocabulary, width, heads, inner width, layers a side, pairs, source positions, target positions
+SHAPES = {
+    "toy-32": (64, 32, 4, 128, 2, 64, 12, 13),
+    "toy-64": (64, 64, 4, 256, 2, 64, 12, 13),
+    "toy-128": (64, 128, 4, 512, 2, 64, 12, 13),
+    "toy-256": (64, 256, 8, 1024, 2, 64, 12, 13),
+    "m30k-256": (8000, 256, 8, 1024, 3, 128, 16, 17),
+    "base-512": (8000, 512, 8, 2048, 6, 32, 32, 33),
+}
+PAD, BOS, EOS = 0, 1, 2
+
+
+class MultiHead(nn.Module):
+    def __init__(self, width, heads, rate):
+        super().__init__()
+        self.heads, self.rate = heads, rate
+        self.query, self.output = nn.Linear(width, width), nn.Linear(width, width)
+        self.key_value = nn.Linear(width, 2 * width)
+
+    def split(self, x):
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def forward(self, x, memory, mask=None):
+        q = self.split(self.query(x))
+        k, v = map(self.split, self.key_value(memory).chunk(2, dim=-1))
+        rate = self.rate if self.training else 0.0
+        if hasattr(functional, "scaled_dot_product_attention"):
+            mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=rate)
+        else:
+            scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+            weights = torch.softmax(scores if mask is None else scores + mask, dim=-1)
+            mixed = functional.dropout(weights, rate, self.training) @ v
+        return self.output(mixed.transpose(1, 2).flatten(2))
+
+
+class Layer(nn.Module):
+    def __init__(self, width, heads, inner, rate, decoder):
+        super().__init__()
+        self.rate = rate
+        self.self_attention = MultiHead(width, heads, rate)
+        self.cross_attention = MultiHead(width, heads, rate) if decoder else None
+        self.inner, self.outer = nn.Linear(width, inner), nn.Linear(inner, width)
+        self.norms = nn.ModuleList([nn.LayerNorm(width) for _ in range(3 if decoder else 2)])
+
+    def add(self, x, y):
+        return x + functional.dropout(y, self.rate, self.training)
+
+    def forward(self, x, self_mask, memory=None, memory_mask=None):
+        y = self.norms[0](x)
+        x = self.add(x, self.self_attention(y, y, self_mask))
+        if memory is not None:
+            x = self.add(x, self.cross_attention(self.norms[1](x), memory, memory_mask))
+        return self.add(x, self.outer(functional.relu(self.inner(self.norms[-1](x)))))
+
+
+class Translator(nn.Module):
+    def __init__(self, vocabulary, width, heads, inner, layers, rate, longest=256):
+        super().__init__()
+        self.width, self.rate = width, rate
+        self.embedding = nn.Embedding(vocabulary, width)
+        nn.init.normal_(self.embedding.weight, std=width**-0.5)
+        angle = torch.arange(longest)[:, None] * 10000.0 ** (-torch.arange(0, width, 2) / width)
+        self.register_buffer("positions", torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1))
+        self.encoder = nn.ModuleList([Layer(width, heads, inner, rate, False) for _ in range(layers)])
+        self.decoder = nn.ModuleList([Layer(width, heads, inner, rate, True) for _ in range(layers)])
+        self.encoder_norm, self.decoder_norm = nn.LayerNorm(width), nn.LayerNorm(width)
+        causal = torch.full((longest, longest), float("-inf")).triu(1)
+        self.register_buffer("causal", causal)
+
+    def embed(self, ids):
+        x = self.embedding(ids) * math.sqrt(self.width) + self.positions[: ids.shape[1]]
+        return functional.dropout(x, self.rate, self.training)
+
+    def encode(self, source, source_mask):
+        x = self.embed(source)
+        for layer in self.encoder:
+            x = layer(x, source_mask)
+        return self.encoder_norm(x)
+
+    def decode(self, target, memory, source_mask):
+        length = target.shape[1]
+        x = self.embed(target)
+        for layer in self.decoder:
+            x = layer(x, self.causal[:length, :length], memory, source_mask)
+        return self.decoder_norm(x)
+
+    def forward(self, source, target, source_mask):
+        hidden = self.decode(target, self.encode(source, source_mask), source_mask)
+        return functional.linear(hidden, self.embedding.weight)
+
+
+def repeat(work, seconds, warm_up=3, least=5):
+    for _ in range(warm_up):
+        work()
+    times, end = [], time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times) < least:
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times), len(times)
+
+
+def step(arguments):
+    vocabulary, width, heads, inner, layers, batch, source_length, target_length = SHAPES[arguments.config]
+    model = Translator(vocabulary, width, heads, inner, layers, arguments.dropout).train()
+    forward = torch.compile(model) if arguments.compile else model
+    adam = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.98), eps=1e-9)
+    source = torch.randint(4, vocabulary, (batch, source_length))
+    target = torch.randint(4, vocabulary, (batch, target_length + 1))
+    mask = torch.zeros(batch, 1, 1, source_length)
+
+    def update():
+        adam.zero_grad(set_to_none=True)
+        logits = forward(source, target[:, :-1], mask)
+        loss = functional.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), label_smoothing=0.1)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        adam.step()
+        loss.item()
+
+    seconds, steps = repeat(update, arguments.secs)
+    report(arguments, step_ms=1e3 * seconds, tokens_per_s=round(batch * (source_length + target_length) / seconds),
+           params=sum(p.numel() for p in model.parameters()), compile=arguments.compile, steps=steps)
+
+
+@torch.no_grad()
+def beam_search(model, source, beam, length):
+    """The beam best translations of each source, all of the full length unless they end in EOS before."""
+    batch = source.shape[0]
+    memory = model.encode(source, None).repeat_interleave(beam, dim=0)
+    prefixes = torch.full((batch * beam, 1), BOS)
+    scores = torch.full((batch, beam), float("-inf"))
+    scores[:, 0] = 0
+    ended = torch.zeros(batch * beam, dtype=torch.bool)
+    for _ in range(length):
+        hidden = model.decode(prefixes, memory, None)[:, -1]
+        logs = functional.log_softmax(functional.linear(hidden, model.embedding.weight), dim=-1)
+        logs[:, [PAD, BOS]] = float("-inf")
+        logs[ended] = float("-inf")
+        logs[ended, PAD] = 0
+        size = logs.shape[-1]
+        scores, chosen = (scores[:, :, None] + logs.view(batch, beam, size)).flatten(1).topk(beam, dim=-1)
+        rows = (torch.arange(batch)[:, None] * beam + chosen // size).flatten()
+        tokens = (chosen % size).flatten()
+        prefixes = torch.cat([prefixes[rows], tokens[:, None]], dim=1)
+        ended = ended[rows] | (tokens == EOS)
+        if ended.all():
+            break
+    return prefixes
+
+
+def decode(arguments):
+    vocabulary, width, heads, inner, layers, _, source_length, target_length = SHAPES[arguments.config]
+    model = Translator(vocabulary, width, heads, inner, layers, 0.0).eval()
+    for beam in (1, 5):
+        for batch in (1, 64):
+            source = torch.randint(4, vocabulary, (batch, source_length))
+            seconds, rounds = repeat(lambda: beam_search(model, source, beam, target_length), arguments.secs, 1, 3)
+            report(arguments, beam=beam, batch=batch, sentences_per_s=round(batch / seconds, 2), rounds=rounds)
+
+
+def report(arguments, **figures):
+    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps({"peer": "torch " + torch.__version__, "config": arguments.config, "threads": arguments.threads,
+                      **figures, "peak_memory_bytes": peak}), flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["step", "decode"])
+    parser.add_argument("--config", default="toy-64", choices=SHAPES)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--secs", type=float, default=5)
+    parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--compile", action="store_true")
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    torch.set_num_threads(options.threads)
+    {"step": step, "decode": decode}[options.what](options)
