@@ -16,10 +16,11 @@ StepBound::StepBound(const BenchShape& shape) : shape_(shape) {
   const std::size_t d = shape.d_model, f = shape.feed_forward_width, layers = shape.layers;
   const std::size_t source = shape.batch_size * shape.source_length, target = shape.batch_size * shape.target_length;
   projections_ = {{source, d, d, 4 * layers},  // self-attention of the encoder: q, k, v and output
-                  {source, d, f, layers},     {source, f, d, layers},
+                  {source, d, f, layers},          {source, f, d, layers},
                   {target, d, d, 6 * layers},  // self-attention of the decoder; q and output of its cross-attention
                   {source, d, d, 2 * layers},  // keys and values of the cross-attention
-                  {target, d, f, layers},     {target, f, d, layers}, {target, d, shape.vocabulary, 1}};
+                  {target, d, f, layers},          {target, f, d, layers},
+                  {target, d, shape.vocabulary, 1}};
   attentions_ = {{shape.source_length, shape.source_length, layers},
                  {shape.target_length, shape.target_length, layers},
                  {shape.target_length, shape.source_length, layers}};

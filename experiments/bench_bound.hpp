@@ -35,7 +35,7 @@ class StepBound {
   std::vector<Projection> projections_;
   std::vector<Attention> attentions_;
   double operations_ = 0;
-  Tensor x_, dx_, y_, weight_, dweight_;    // of the largest projection
+  Tensor x_, dx_, y_, weight_, dweight_;     // of the largest projection
   Tensor q_, k_, v_, o_, dq_, scores_, dk_;  // of the longest attention
 };
 

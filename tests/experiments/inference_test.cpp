@@ -20,11 +20,11 @@ struct TrainedRun {
   std::string checkpoints = path + "/checkpoints/";
 
   TrainedRun() {
-    const std::string config = folder.write(
-        "tiny.yaml",
-        "task: {name: copy, train_size: 60, valid_size: 8, test_size: 8, vocabulary: 9, max_length: 3}\n"
-        "model: {d_model: 8, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 8}}\n"
-        "train: {updates: 4, batch_size: 16, evaluate_every: 2, checkpoint_every: 2}\n");
+    const std::string config =
+        folder.write("tiny.yaml",
+                     "task: {name: copy, train_size: 60, valid_size: 8, test_size: 8, vocabulary: 9, max_length: 3}\n"
+                     "model: {d_model: 8, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 8}}\n"
+                     "train: {updates: 4, batch_size: 16, evaluate_every: 2, checkpoint_every: 2}\n");
     REQUIRE(program("train " + config + " --out " + path).exit_code == 0);
   }
   Outcome translate(const std::string& input, const std::string& more = "") const {

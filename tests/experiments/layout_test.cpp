@@ -65,11 +65,11 @@ TEST_CASE("items that do not fit beside their label go on beneath it, whole") {
 
 TEST_CASE("what a run and its commands print fits a screen") {
   const TemporaryDirectory folder;
-  const std::string config = folder.write(
-      "t.yaml",
-      "task: {name: reverse, train_size: 60, valid_size: 8, test_size: 8, vocabulary: 9, max_length: 3}\n"
-      "model: {d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 8}}\n"
-      "train: {updates: 4, batch_size: 16, evaluate_every: 2, checkpoint_every: 2}\n");
+  const std::string config =
+      folder.write("t.yaml",
+                   "task: {name: reverse, train_size: 60, valid_size: 8, test_size: 8, vocabulary: 9, max_length: 3}\n"
+                   "model: {d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 8}}\n"
+                   "train: {updates: 4, batch_size: 16, evaluate_every: 2, checkpoint_every: 2}\n");
   // Relative paths, so that the folder's own length does not count.
   const auto run = [&](const std::string& arguments) {
     const Outcome outcome = shell("cd " + folder.path() + " && " SURD_EXECUTABLE " " + arguments);

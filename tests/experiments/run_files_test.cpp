@@ -26,7 +26,8 @@ TEST_CASE("metrics are read as they were written, and anything else names its li
   CHECK(metrics.updates.size() == 5);
   REQUIRE(metrics.evaluations.size() == 4);
   CHECK(metrics.updates.back().update == 10);
-  CHECK(metrics.evaluations.back().loss == nlohmann::json::parse(read_file(run.directory.path("run/summary.json")))["last"]["loss"].get<double>());
+  CHECK(metrics.evaluations.back().loss ==
+        nlohmann::json::parse(read_file(run.directory.path("run/summary.json")))["last"]["loss"].get<double>());
   CHECK(decode_metrics(text.substr(0, text.size() - 1), "m").evaluations.size() == 3);  // its last line is torn
   const auto error_of = [](const std::string& lines) -> std::string {
     try {

@@ -122,11 +122,13 @@ TEST_CASE("options that contradict each other are refused") {
           o.d_model = 9;
           o.heads = 3;
         }) == "model.d_model: must be even and at least 2 for sinusoidal positions; got 9");
-  CHECK(message([](TransformerOptions& o) {
-          o.heads = 16;
-          o.attention.select("rotary");
-        }) == "model.heads: must divide model.d_model = 16 into heads of an even width, of which rotary attention turns pairs; "
-           "got 16 of width 1");
+  CHECK(
+      message([](TransformerOptions& o) {
+        o.heads = 16;
+        o.attention.select("rotary");
+      }) ==
+      "model.heads: must divide model.d_model = 16 into heads of an even width, of which rotary attention turns pairs; "
+      "got 16 of width 1");
   const Scale learned(Scale::Rule::inv_sqrt_dim, 1, true);
   CHECK(message([&](TransformerOptions& o) {
           o.attention = test::attention({learned, true});
