@@ -106,64 +106,65 @@ void log_softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size
   map([total](Batch v, Batch g) { return g - Batch(total) * xsimd::exp(v); }, n, dx, y, dy);
 }
 
-void layer_norm(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* normalized,
+void layer_norm(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* mean,
                 Real* inverse_deviation, std::size_t rows, std::size_t n) {
-  for (std::size_t r = 0; r < rows; ++r, x += n, y += n, normalized += n) {
-    const Real mean = sum(x, n) / static_cast<Real>(n);
-    map([mean](Batch u) { return u - Batch(mean); }, n, normalized, x);
-    const Real variance = dot(normalized, normalized, n) / static_cast<Real>(n);
+  for (std::size_t r = 0; r < rows; ++r, x += n, y += n) {
+    const Real centre = sum(x, n) / static_cast<Real>(n);
+    map([centre](Batch u) { return u - Batch(centre); }, n, y, x);
+    const Real variance = dot(y, y, n) / static_cast<Real>(n);
     const Real inverse = 1 / std::sqrt(variance + epsilon);
-    scale(inverse, normalized, normalized, n);
-    map([](Batch h, Batch g, Batch b) { return xsimd::fma(h, g, b); }, n, y, normalized, gain, bias);
+    map([inverse](Batch c, Batch g, Batch b) { return xsimd::fma(c * Batch(inverse), g, b); }, n, y, y, gain, bias);
+    mean[r] = centre;
     inverse_deviation[r] = inverse;
   }
 }
 
-void layer_norm_backward(const Real* dy, const Real* gain, const Real* normalized, const Real* inverse_deviation,
-                         Real* dx, Real* dgain, Real* dbias, std::size_t rows, std::size_t n) {
-  // With g = dy * gain: dx = inverse_deviation (g - mean(g) - normalized mean(g * normalized)); Ba et al., 1607.06450.
-  for (std::size_t r = 0; r < rows; ++r, dy += n, normalized += n) {
+void layer_norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* mean,
+                         const Real* inverse_deviation, Real* dx, Real* dgain, Real* dbias, std::size_t rows,
+                         std::size_t n) {
+  // With h = (x - mean) inverse_deviation and g = dy * gain:
+  // dx = inverse_deviation (g - mean(g) - h mean(g * h)); Ba et al., 1607.06450.
+  for (std::size_t r = 0; r < rows; ++r, dy += n, x += n) {
+    const Real centre = mean[r], inverse = inverse_deviation[r];
+    const auto normalized = [=](Batch u) { return (u - Batch(centre)) * Batch(inverse); };
     if (dgain != nullptr)
-      map([](Batch t, Batch g, Batch h) { return xsimd::fma(g, h, t); }, n, dgain, dgain, dy, normalized);
+      map([=](Batch t, Batch g, Batch u) { return xsimd::fma(g, normalized(u), t); }, n, dgain, dgain, dy, x);
     if (dbias != nullptr) accumulate(dy, dbias, n);
     if (dx == nullptr) continue;
-    const Real inverse = inverse_deviation[r];
     const Real mean_g = dot(dy, gain, n) / static_cast<Real>(n);
+    map([=](Batch u) { return normalized(u); }, n, dx, x);
     const Real mean_gh =
-        sum([](Batch g, Batch w, Batch h) { return g * w * h; }, n, dy, gain, normalized) / static_cast<Real>(n);
+        sum([](Batch g, Batch w, Batch h) { return g * w * h; }, n, dy, gain, dx) / static_cast<Real>(n);
     map([=](Batch g, Batch w, Batch h) { return Batch(inverse) * (g * w - Batch(mean_g) - h * Batch(mean_gh)); }, n, dx,
-        dy, gain, normalized);
+        dy, gain, dx);
     dx += n;
   }
 }
 
-void rms_norm(const Real* x, const Real* gain, Real epsilon, Real* y, Real* normalized, Real* inverse_rms,
-              std::size_t rows, std::size_t n) {
-  for (std::size_t r = 0; r < rows; ++r, x += n, y += n, normalized += n) {
+void rms_norm(const Real* x, const Real* gain, Real epsilon, Real* y, Real* inverse_rms, std::size_t rows,
+              std::size_t n) {
+  for (std::size_t r = 0; r < rows; ++r, x += n, y += n) {
     const Real inverse = 1 / std::sqrt(dot(x, x, n) / static_cast<Real>(n) + epsilon);
-    scale(inverse, x, normalized, n);
-    if (gain != nullptr)
-      multiply(normalized, gain, y, n);
-    else
-      std::copy_n(normalized, n, y);
+    scale(inverse, x, y, n);
+    if (gain != nullptr) multiply(y, gain, y, n);
     inverse_rms[r] = inverse;
   }
 }
 
-void rms_norm_backward(const Real* dy, const Real* gain, const Real* normalized, const Real* inverse_rms, Real* dx,
-                       Real* dgain, std::size_t rows, std::size_t n) {
-  // With g = dy * gain: dx = inverse_rms (g - normalized mean(g * normalized)); Zhang & Sennrich, 1910.07467.
-  for (std::size_t r = 0; r < rows; ++r, dy += n, normalized += n) {
+void rms_norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* inverse_rms, Real* dx, Real* dgain,
+                       std::size_t rows, std::size_t n) {
+  // With h = x inverse_rms and g = dy * gain: dx = inverse_rms (g - h mean(g * h)); Zhang & Sennrich, 1910.07467.
+  for (std::size_t r = 0; r < rows; ++r, dy += n, x += n) {
+    const Real inverse = inverse_rms[r];
     if (dgain != nullptr)
-      map([](Batch t, Batch g, Batch h) { return xsimd::fma(g, h, t); }, n, dgain, dgain, dy, normalized);
+      map([=](Batch t, Batch g, Batch u) { return xsimd::fma(g, u * Batch(inverse), t); }, n, dgain, dgain, dy, x);
     if (dx == nullptr) continue;
     if (gain != nullptr)
       multiply(dy, gain, dx, n);
     else
       std::copy_n(dy, n, dx);
-    const Real inverse = inverse_rms[r];
-    const Real mean_gh = dot(dx, normalized, n) / static_cast<Real>(n);
-    map([=](Batch g, Batch h) { return Batch(inverse) * (g - h * Batch(mean_gh)); }, n, dx, dx, normalized);
+    const Real mean_gh = dot(dx, x, n) * inverse / static_cast<Real>(n);
+    map([=](Batch g, Batch u) { return Batch(inverse) * (g - u * Batch(inverse) * Batch(mean_gh)); }, n, dx, dx, x);
     dx += n;
   }
 }

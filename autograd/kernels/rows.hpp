@@ -25,20 +25,21 @@ void log_softmax_row(const Real* x, Real* y, std::size_t n);
 /// dx = dy - exp(y) sum(dy)
 void log_softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);
 
-/// normalized = (x - mean) inverse_deviation, inverse_deviation = 1/sqrt(var + epsilon);
-/// y = normalized * gain + bias.
-void layer_norm(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* normalized,
+/// y = (x - mean) inverse_deviation * gain + bias, inverse_deviation = 1/sqrt(var + epsilon), with a mean and an
+/// inverse deviation for each row. y may not be x.
+void layer_norm(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* mean,
                 Real* inverse_deviation, std::size_t rows, std::size_t n);
 /// Writes dx; adds to dgain and dbias. Any of the three may be null.
-void layer_norm_backward(const Real* dy, const Real* gain, const Real* normalized, const Real* inverse_deviation,
-                         Real* dx, Real* dgain, Real* dbias, std::size_t rows, std::size_t n);
+void layer_norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* mean,
+                         const Real* inverse_deviation, Real* dx, Real* dgain, Real* dbias, std::size_t rows,
+                         std::size_t n);
 
-/// normalized = x / sqrt(mean(x^2) + epsilon); y = normalized * gain; gain may be null for 1.
-void rms_norm(const Real* x, const Real* gain, Real epsilon, Real* y, Real* normalized, Real* inverse_rms,
-              std::size_t rows, std::size_t n);
+/// y = x inverse_rms * gain, inverse_rms = 1/sqrt(mean(x^2) + epsilon); gain may be null for 1.
+void rms_norm(const Real* x, const Real* gain, Real epsilon, Real* y, Real* inverse_rms, std::size_t rows,
+              std::size_t n);
 /// Writes dx; adds to dgain. Either may be null.
-void rms_norm_backward(const Real* dy, const Real* gain, const Real* normalized, const Real* inverse_rms, Real* dx,
-                       Real* dgain, std::size_t rows, std::size_t n);
+void rms_norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* inverse_rms, Real* dx, Real* dgain,
+                       std::size_t rows, std::size_t n);
 
 /// Cross-entropy of one row of logits against the smoothed target
 /// q = (1 - smoothing) one_hot(target) + smoothing / n (Szegedy et al., arXiv 1512.00567, section 7), in nats.

@@ -153,7 +153,7 @@ TEST_CASE("rows of huge, of lowest and of infinite values") {
 TEST_CASE("NaN reaches every element of its row, and no other") {
   for (std::size_t n = 1; n <= 40; ++n) {
     for (const std::size_t place : {std::size_t{0}, n / 2, n - 1}) {
-      Reals x = draw(2 * n, n), y(2 * n), normalized(2 * n), inverse(2);
+      Reals x = draw(2 * n, n), y(2 * n), mean(2), inverse(2);
       x[place] = nan;
       const Reals ones(n, 1);
       const auto spread = [&](const Reals& values) {
@@ -167,10 +167,9 @@ TEST_CASE("NaN reaches every element of its row, and no other") {
       }
       for (std::size_t r = 0; r < 2; ++r) kernels::log_softmax_row(x.data() + r * n, y.data() + r * n, n);
       CHECK(spread(y));
-      kernels::layer_norm(x.data(), ones.data(), ones.data(), Real(1e-5), y.data(), normalized.data(), inverse.data(),
-                          2, n);
+      kernels::layer_norm(x.data(), ones.data(), ones.data(), Real(1e-5), y.data(), mean.data(), inverse.data(), 2, n);
       CHECK(spread(y));
-      kernels::rms_norm(x.data(), ones.data(), Real(1e-5), y.data(), normalized.data(), inverse.data(), 2, n);
+      kernels::rms_norm(x.data(), ones.data(), Real(1e-5), y.data(), inverse.data(), 2, n);
       CHECK(spread(y));
       CHECK(std::isnan(kernels::cross_entropy_row(x.data(), nullptr, n, 0, 0)));
       Reals gradient(n);
@@ -185,11 +184,10 @@ TEST_CASE("layer_norm rows") {
     CAPTURE(n);
     const std::size_t rows = 2;
     const Reals x = draw(rows * n, 1, 2), gain = draw(n, 2), bias = draw(n, 3), dy = draw(rows * n, 4);
-    Reals y(rows * n), normalized(rows * n), inverse(rows), dx(rows * n), dgain(n, 5), dbias(n, 6);
-    kernels::layer_norm(x.data(), gain.data(), bias.data(), epsilon, y.data(), normalized.data(), inverse.data(), rows,
-                        n);
-    kernels::layer_norm_backward(dy.data(), gain.data(), normalized.data(), inverse.data(), dx.data(), dgain.data(),
-                                 dbias.data(), rows, n);
+    Reals y(rows * n), means(rows), inverse(rows), dx(rows * n), dgain(n, 5), dbias(n, 6);
+    kernels::layer_norm(x.data(), gain.data(), bias.data(), epsilon, y.data(), means.data(), inverse.data(), rows, n);
+    kernels::layer_norm_backward(dy.data(), gain.data(), x.data(), means.data(), inverse.data(), dx.data(),
+                                 dgain.data(), dbias.data(), rows, n);
     Longs exact_y, exact_dx, exact_dgain(n, 5), exact_dbias(n, 6);
     for (std::size_t r = 0; r < rows; ++r) {
       long double mean = 0, variance = 0, mean_g = 0, mean_gh = 0;
@@ -213,8 +211,8 @@ TEST_CASE("layer_norm rows") {
     CHECK(difference(dgain, exact_dgain) < 40 * eps);
     CHECK(difference(dbias, exact_dbias) < 8 * eps);
     Reals again = dx;
-    kernels::layer_norm_backward(dy.data(), gain.data(), normalized.data(), inverse.data(), nullptr, nullptr, nullptr,
-                                 rows, n);
+    kernels::layer_norm_backward(dy.data(), gain.data(), x.data(), means.data(), inverse.data(), nullptr, nullptr,
+                                 nullptr, rows, n);
     CHECK(again == dx);
   }
 }
@@ -228,10 +226,9 @@ TEST_CASE("rms_norm rows") {
     for (const bool with_gain : {true, false}) {
       const Real* weights = with_gain ? gain.data() : nullptr;
       const Reals& factor = with_gain ? gain : ones;
-      Reals y(rows * n), normalized(rows * n), inverse(rows), dx(rows * n), dgain(n, 5);
-      kernels::rms_norm(x.data(), weights, epsilon, y.data(), normalized.data(), inverse.data(), rows, n);
-      kernels::rms_norm_backward(dy.data(), weights, normalized.data(), inverse.data(), dx.data(), dgain.data(), rows,
-                                 n);
+      Reals y(rows * n), inverse(rows), dx(rows * n), dgain(n, 5);
+      kernels::rms_norm(x.data(), weights, epsilon, y.data(), inverse.data(), rows, n);
+      kernels::rms_norm_backward(dy.data(), weights, x.data(), inverse.data(), dx.data(), dgain.data(), rows, n);
       Longs exact_y, exact_dx, exact_dgain(n, 5);
       for (std::size_t r = 0; r < rows; ++r) {
         long double square = 0, mean_gh = 0;

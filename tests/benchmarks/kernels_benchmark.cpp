@@ -44,10 +44,10 @@ void layer_norm_rows(benchmark::State& state) {
   const std::size_t rows = 768;
   const auto n = static_cast<std::size_t>(state.range(0));
   const auto x = numbers(rows * n), gain = numbers(n), bias = numbers(n);
-  auto y = x, normalized = x, deviation = numbers(rows);
+  auto y = x, mean = numbers(rows), deviation = mean;
   for (auto _ : state)
-    kernels::layer_norm(x.data(), gain.data(), bias.data(), Real(1e-5), y.data(), normalized.data(), deviation.data(),
-                        rows, n);
+    kernels::layer_norm(x.data(), gain.data(), bias.data(), Real(1e-5), y.data(), mean.data(), deviation.data(), rows,
+                        n);
 }
 BENCHMARK(layer_norm_rows)->Arg(32)->Arg(128)->Arg(512);
 
