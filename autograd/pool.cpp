@@ -12,9 +12,9 @@ namespace surd::pool {
 namespace {
 
 constexpr std::size_t alignment = 64;
-constexpr std::size_t steps_per_doubling = 4;  // block sizes 64, 80, 96, 112, 128, 160, ...: at most 25 % unused
+constexpr std::size_t steps_per_doubling = 16;  // block sizes grow by a sixteenth of a power of two: at most 6 % unused
 constexpr std::size_t class_count = 48 * steps_per_doubling;
-constexpr std::size_t classes_to_search = 2 * steps_per_doubling;  // a block up to four times too large is taken
+constexpr std::size_t classes_to_search = steps_per_doubling / 2;  // a block up to half as large again is taken
 constexpr std::size_t blocks_per_thread = 64;                      // a class; more go to the shared lists
 
 /// Stands in the 64 bytes before each block, so that a block remembers its size class.
