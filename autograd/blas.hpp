@@ -5,17 +5,23 @@
 #include <cstddef>
 #include <string>
 
-/// The only door to BLAS. Matrices are row-major, given by a pointer and a leading dimension (elements from one row to
-/// the next), so that one head of [B, T, H d_k] is a pointer offset and never a copy.
+/// The only door to matrix products, BLAS's and those of kernels/gemm.hpp. Matrices are row-major, given by a pointer
+/// and a leading dimension (elements from one row to the next), so that one head of [B, T, H d_k] is a pointer offset
+/// and never a copy.
 namespace surd::blas {
 
 enum class Transpose { no, yes };
 
 /// C[m, n] = alpha op(A) op(B) + beta C, with op(A) [m, k] and op(B) [k, n]. beta = 0 overwrites C, whatever it holds.
+/// By kernels::gemm where that is the faster, as a rule on the sizes alone says; else by the library.
 void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, Real alpha,
           const Real* a, std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc);
 
-/// The same for whole matrices, whose leading dimensions are their row lengths.
+/// The same, always by the library.
+void library_gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, Real alpha,
+                  const Real* a, std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc);
+
+/// gemm for whole matrices, whose leading dimensions are their row lengths.
 inline void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, Real alpha,
                  const Real* a, const Real* b, Real beta, Real* c) {
   gemm(transpose_a, transpose_b, m, n, k, alpha, a, transpose_a == Transpose::no ? k : m, b,
@@ -26,13 +32,13 @@ inline void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, st
 std::string description();
 std::string core_name();
 
-/// Largest relative deviation of gemm from a naive product over a set of shapes and transpositions; a sound build stays
-/// below self_test_tolerance. Takes about a millisecond.
+/// Largest relative deviation of library_gemm and kernels::gemm from a naive product over a set of shapes and
+/// transpositions; a sound build stays below self_test_tolerance. Takes about two milliseconds.
 double self_test_error();
 double self_test_tolerance();
 
 /// Keeps BLAS on one thread, which is faster for small products and leaves the cores to replicas and runs side by side,
-/// and throws Error when the self-test fails: a wrong BLAS build must not train silently.
+/// and throws Error when the self-test fails: a wrong build must not train silently.
 void initialize();
 
 }  // namespace surd::blas

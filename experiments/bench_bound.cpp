@@ -7,6 +7,8 @@
 namespace surd {
 namespace {
 
+using blas::library_gemm;
+
 constexpr auto no = blas::Transpose::no;
 constexpr auto yes = blas::Transpose::yes;
 
@@ -44,9 +46,9 @@ StepBound::StepBound(const BenchShape& shape) : shape_(shape) {
 }
 
 void StepBound::run(const Projection& p) {
-  blas::gemm(no, yes, p.rows, p.out, p.in, 1, x_.data(), weight_.data(), 0, y_.data());
-  blas::gemm(yes, no, p.out, p.in, p.rows, 1, y_.data(), x_.data(), 0, dweight_.data());
-  blas::gemm(no, no, p.rows, p.in, p.out, 1, y_.data(), weight_.data(), 0, dx_.data());
+  library_gemm(no, yes, p.rows, p.out, p.in, 1, x_.data(), p.in, weight_.data(), p.in, 0, y_.data(), p.out);
+  library_gemm(yes, no, p.out, p.in, p.rows, 1, y_.data(), p.out, x_.data(), p.in, 0, dweight_.data(), p.in);
+  library_gemm(no, no, p.rows, p.in, p.out, 1, y_.data(), p.out, weight_.data(), p.in, 0, dx_.data(), p.in);
 }
 
 void StepBound::run(const Attention& a) {
@@ -57,14 +59,18 @@ void StepBound::run(const Attention& a) {
         const std::size_t query = b * a.queries * d + h * width, key = b * a.keys * d + h * width;
         Real* scores = scores_.data() + (b * shape_.heads + h) * a.queries * a.keys;
         if (!backward) {
-          blas::gemm(no, yes, a.queries, a.keys, width, 1, q_.data() + query, d, k_.data() + key, d, 0, scores, a.keys);
-          blas::gemm(no, no, a.queries, width, a.keys, 1, scores, a.keys, v_.data() + key, d, 0, o_.data() + query, d);
+          library_gemm(no, yes, a.queries, a.keys, width, 1, q_.data() + query, d, k_.data() + key, d, 0, scores,
+                       a.keys);
+          library_gemm(no, no, a.queries, width, a.keys, 1, scores, a.keys, v_.data() + key, d, 0, o_.data() + query,
+                       d);
           continue;
         }
-        blas::gemm(yes, no, a.keys, width, a.queries, 1, scores, a.keys, o_.data() + query, d, 0, dk_.data() + key, d);
-        blas::gemm(no, yes, a.queries, a.keys, width, 1, o_.data() + query, d, v_.data() + key, d, 0, scores, a.keys);
-        blas::gemm(no, no, a.queries, width, a.keys, 1, scores, a.keys, k_.data() + key, d, 0, dq_.data() + query, d);
-        blas::gemm(yes, no, a.keys, width, a.queries, 1, scores, a.keys, q_.data() + query, d, 0, dk_.data() + key, d);
+        library_gemm(yes, no, a.keys, width, a.queries, 1, scores, a.keys, o_.data() + query, d, 0, dk_.data() + key,
+                     d);
+        library_gemm(no, yes, a.queries, a.keys, width, 1, o_.data() + query, d, v_.data() + key, d, 0, scores, a.keys);
+        library_gemm(no, no, a.queries, width, a.keys, 1, scores, a.keys, k_.data() + key, d, 0, dq_.data() + query, d);
+        library_gemm(yes, no, a.keys, width, a.queries, 1, scores, a.keys, q_.data() + query, d, 0, dk_.data() + key,
+                     d);
       }
     }
   }

@@ -25,17 +25,29 @@ inline Batch exp(Batch x) {
   return xsimd::select(y == infinity, root * root, y);
 }
 
-/// The first `count` < lanes elements at x; the rest is `padding`.
+/// The first `count` <= lanes elements at x; the rest is `padding`.
 inline Batch load_part(const Real* x, std::size_t count, Real padding = 0) {
+#if defined(__AVX512F__) && defined(SURD_DOUBLE)
+  return _mm512_mask_loadu_pd(Batch(padding), static_cast<__mmask8>((1U << count) - 1), x);
+#elif defined(__AVX512F__)
+  return _mm512_mask_loadu_ps(Batch(padding), static_cast<__mmask16>((1U << count) - 1), x);
+#else
   alignas(64) Real buffer[lanes];
   std::fill(std::copy_n(x, count, buffer), buffer + lanes, padding);
   return Batch::load_aligned(buffer);
+#endif
 }
 
 inline void store_part(Batch value, Real* y, std::size_t count) {
+#if defined(__AVX512F__) && defined(SURD_DOUBLE)
+  _mm512_mask_storeu_pd(y, static_cast<__mmask8>((1U << count) - 1), value);
+#elif defined(__AVX512F__)
+  _mm512_mask_storeu_ps(y, static_cast<__mmask16>((1U << count) - 1), value);
+#else
   alignas(64) Real buffer[lanes];
   value.store_aligned(buffer);
   std::copy_n(buffer, count, y);
+#endif
 }
 
 /// 0, 1, 2, ...

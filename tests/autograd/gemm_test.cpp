@@ -1,0 +1,146 @@
+#include "autograd/kernels/gemm.hpp"
+
+#include "tests/tensors.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace surd {
+namespace {
+
+constexpr Real nan = std::numeric_limits<Real>::quiet_NaN();
+constexpr Real infinity = std::numeric_limits<Real>::infinity();
+
+/// Whole numbers from -4 to 4: every order of summation gives the same sums, without rounding.
+std::vector<Real> whole_numbers(std::size_t count, std::uint64_t seed) {
+  const random::Stream stream(seed, "test", "gemm kernel");
+  std::vector<Real> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<Real>(std::floor(9 * stream.uniform(i))) - 4;
+  return values;
+}
+
+struct Case {
+  bool turn_a, turn_b;
+  std::size_t m, n, k;
+  Real alpha = 1, beta = 0;
+  std::size_t gap = 0;  // between rows
+};
+
+/// How many elements of C, and of what lies between its rows, are not exactly what the definition says.
+std::size_t wrong_elements(const Case& s) {
+  const std::size_t lda = (s.turn_a ? s.m : s.k) + s.gap, ldb = (s.turn_b ? s.k : s.n) + 2 * s.gap;
+  const std::size_t ldc = s.n + 3 * s.gap;
+  // No larger than needed, so that AddressSanitizer sees what is read beyond the last row.
+  const auto size = [](std::size_t rows, std::size_t columns, std::size_t stride) {
+    return rows == 0 || columns == 0 ? 0 : (rows - 1) * stride + columns;
+  };
+  auto a = whole_numbers(s.turn_a ? size(s.k, s.m, lda) : size(s.m, s.k, lda), 1);
+  auto b = whole_numbers(s.turn_b ? size(s.n, s.k, ldb) : size(s.k, s.n, ldb), 2);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (i % lda >= lda - s.gap) a[i] = nan;
+  for (std::size_t i = 0; i < b.size(); ++i)
+    if (i % ldb >= ldb - 2 * s.gap) b[i] = nan;
+  const auto start = whole_numbers(size(s.m, s.n, ldc), 3);
+  auto c = start;
+  if (s.beta == 0)
+    for (std::size_t i = 0; i < c.size(); ++i)
+      if (i % ldc < s.n) c[i] = nan;
+  kernels::gemm(s.turn_a, s.turn_b, s.m, s.n, s.k, s.alpha, a.data(), lda, b.data(), ldb, s.beta, c.data(), ldc);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    const std::size_t row = i / ldc, column = i % ldc;
+    double exact = static_cast<double>(start[i]);
+    if (column < s.n) {
+      double sum = 0;
+      for (std::size_t l = 0; l < s.k; ++l)
+        sum += static_cast<double>(a[s.turn_a ? l * lda + row : row * lda + l]) *
+               static_cast<double>(b[s.turn_b ? column * ldb + l : l * ldb + column]);
+      exact = static_cast<double>(s.alpha) * sum + static_cast<double>(s.beta) * exact;
+    }
+    if (!(static_cast<double>(c[i]) == exact)) ++wrong;
+  }
+  return wrong;
+}
+
+/// Over the four transpositions.
+std::size_t wrong_turns(Case s) {
+  std::size_t wrong = 0;
+  for (const bool turn_a : {false, true})
+    for (const bool turn_b : {false, true}) {
+      s.turn_a = turn_a, s.turn_b = turn_b;
+      wrong += wrong_elements(s);
+    }
+  return wrong;
+}
+
+TEST_CASE("the kernel is exact on every small size") {
+  for (std::size_t m = 0; m <= 40; ++m)
+    for (std::size_t n = 0; n <= 40; ++n)
+      for (const std::size_t k : {0, 1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 40}) {
+        CAPTURE(m);
+        CAPTURE(n);
+        CAPTURE(k);
+        REQUIRE(wrong_turns({false, false, m, n, k}) == 0);
+      }
+}
+
+TEST_CASE("the kernel takes strides and factors") {
+  for (const auto& [m, n, k] : std::vector<std::tuple<std::size_t, std::size_t, std::size_t>>{
+           {1, 1, 1}, {12, 12, 8}, {13, 33, 16}, {15, 31, 9}, {29, 50, 21}, {64, 5, 65}})
+    for (const std::size_t gap : {0, 1, 5})
+      for (const Real alpha : {Real(1), Real(-0.5), Real(0)})
+        for (const Real beta : {Real(0), Real(1), Real(0.25)}) {
+          CAPTURE(m);
+          CAPTURE(n);
+          CAPTURE(k);
+          CAPTURE(gap);
+          CAPTURE(alpha);
+          CAPTURE(beta);
+          CHECK(wrong_turns({false, false, m, n, k, alpha, beta, gap}) == 0);
+        }
+}
+
+TEST_CASE("the kernel is exact across its blocks") {
+  CHECK(wrong_turns({false, false, 31, 70, 1030, 2, 1, 1}) == 0);           // three blocks of k
+  CHECK(wrong_turns({false, false, 15, 1100, 515, 1, Real(0.5), 3}) == 0);  // two of k by several of n
+  CHECK(wrong_turns({false, false, 29, 128, 1024}) == 0);                   // rows a multiple of 4 KB apart
+  CHECK(wrong_turns({false, false, 1024, 128, 33}) == 0);
+}
+
+TEST_CASE("the kernel gives NaN for NaN and infinity for infinity") {
+  for (const std::size_t n : {3, 32, 45}) {
+    std::vector<Real> a(20 * 6, 1), b(6 * n, 1), c(20 * n);
+    a[1 * 6 + 5] = nan;
+    a[2 * 6] = infinity;
+    kernels::gemm(false, false, 20, n, 6, 1, a.data(), 6, b.data(), n, 0, c.data(), n);
+    for (std::size_t i = 0; i < c.size(); ++i) {
+      CHECK(std::isnan(c[i]) == (i / n == 1));
+      CHECK((c[i] == infinity) == (i / n == 2));
+    }
+    // B turned [n, 6]: what is wrong with one column stays in it.
+    a.assign(a.size(), 1);
+    b[(n - 1) * 6] = nan;
+    kernels::gemm(false, true, 20, n, 6, 1, a.data(), 6, b.data(), 6, 0, c.data(), n);
+    for (std::size_t i = 0; i < c.size(); ++i) CHECK(std::isnan(c[i]) == (i % n == n - 1));
+  }
+}
+
+TEST_CASE("an element's bits do not depend on the size or place of its tile") {
+  const random::Stream stream(7, "test", "gemm kernel");
+  const std::size_t m = 31, n = 53, k = 77;
+  std::vector<Real> a(m * k), b(k * n), whole(m * n), single(1);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<Real>(stream.uniform(i));
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<Real>(stream.uniform(a.size() + i));
+  kernels::gemm(false, false, m, n, k, Real(0.3), a.data(), k, b.data(), n, 0, whole.data(), n);
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      kernels::gemm(false, false, 1, 1, k, Real(0.3), &a[i * k], k, &b[j], n, 0, single.data(), 1);
+      CHECK(single[0] == whole[i * n + j]);
+    }
+}
+
+}  // namespace
+}  // namespace surd
