@@ -2,6 +2,7 @@
 
 #include "autograd/blas.hpp"
 #include "autograd/kernels/dropout.hpp"
+#include "autograd/kernels/gemm.hpp"
 #include "autograd/kernels/optimizers.hpp"
 #include "autograd/kernels/rows.hpp"
 #include "autograd/ops.hpp"
@@ -20,16 +21,42 @@ std::vector<Real> numbers(std::size_t count) {
   return values;
 }
 
-void gemm(benchmark::State& state) {
-  const auto m = static_cast<std::size_t>(state.range(0)), n = static_cast<std::size_t>(state.range(1));
-  const auto a = numbers(m * n), b = numbers(n * n);
-  auto c = numbers(m * n);
-  for (auto _ : state)
-    blas::gemm(blas::Transpose::no, blas::Transpose::yes, m, n, n, 1, a.data(), b.data(), 0, c.data());
+enum Form { nt, nn, tn };  // y = x W^T, dx = dy W, dW = dy^T x
+
+/// One product, its matrices `gap` elements wider than they need be: by surd's kernel, and by the BLAS library.
+template <bool by_library>
+void product(benchmark::State& state) {
+  const auto arg = [&](int i) { return static_cast<std::size_t>(state.range(i)); };
+  const bool turn_a = arg(0) == tn, turn_b = arg(0) == nt;
+  const std::size_t m = arg(1), n = arg(2), k = arg(3), gap = arg(4);
+  const std::size_t lda = (turn_a ? m : k) + gap, ldb = (turn_b ? k : n) + gap, ldc = n + gap;
+  const auto a = numbers((turn_a ? k : m) * lda), b = numbers((turn_b ? n : k) * ldb);
+  auto c = numbers(m * ldc);
+  const auto transpose = [](bool turned) { return turned ? blas::Transpose::yes : blas::Transpose::no; };
+  for (auto _ : state) {
+    if (by_library)
+      blas::library_gemm(transpose(turn_a), transpose(turn_b), m, n, k, 1, a.data(), lda, b.data(), ldb, 0, c.data(),
+                         ldc);
+    else
+      kernels::gemm(turn_a, turn_b, m, n, k, 1, a.data(), lda, b.data(), ldb, 0, c.data(), ldc);
+  }
   state.counters["GFLOP/s"] =
-      benchmark::Counter(2e-9 * static_cast<double>(m * n * n), benchmark::Counter::kIsIterationInvariantRate);
+      benchmark::Counter(2e-9 * static_cast<double>(m * n * k), benchmark::Counter::kIsIterationInvariantRate);
 }
-BENCHMARK(gemm)->Args({768, 32})->Args({768, 64})->Args({768, 128})->Args({768, 256});
+
+void product_shapes(benchmark::internal::Benchmark* benchmark) {
+  benchmark->ArgNames({"form", "m", "n", "k", "gap"});
+  const auto projection = [&](int rows, int in, int out) {
+    benchmark->Args({nt, rows, out, in, 0})->Args({nn, rows, in, out, 0})->Args({tn, out, in, rows, 0});
+  };
+  for (const int d : {32, 64, 128, 256}) projection(768, d, d), projection(768, d, 4 * d), projection(832, 4 * d, d);
+  projection(1024, 512, 2048);
+  projection(256, 256, 8000);
+  for (const int w : {8, 16, 32, 64})  // a head of attention
+    benchmark->Args({nt, 12, 12, w, 3 * w})->Args({nn, 12, w, 12, 3 * w})->Args({tn, 12, w, 12, 3 * w});
+}
+BENCHMARK_TEMPLATE(product, false)->Apply(product_shapes);
+BENCHMARK_TEMPLATE(product, true)->Apply(product_shapes);
 
 void softmax_rows(benchmark::State& state) {
   const auto rows = static_cast<std::size_t>(state.range(0)), n = static_cast<std::size_t>(state.range(1));
@@ -87,4 +114,8 @@ BENCHMARK(attention_step)->Arg(32)->Arg(128);
 }  // namespace
 }  // namespace surd
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  surd::blas::initialize();  // one thread
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}
