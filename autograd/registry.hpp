@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,10 @@ class Registry<Product(Context...)> {
   /// Throws Error when the name is taken.
   template <class Implementation>
   void add(std::string name, std::string help) {
+    static_assert(std::is_base_of_v<Product, Implementation>, "it must derive from the table's product");
+    static_assert(!std::is_abstract_v<Implementation>, "a function of its base is not overridden; mind the const");
+    static_assert(std::is_constructible_v<Implementation, Context..., const typename Implementation::Options&>,
+                  "its constructor must take what the table gives, and its Options last");
     expect(find(name) == nullptr, kind_, "'{}' is registered twice", name);
     entries_.push_back({std::move(name), std::move(help), std::make_unique<RecipeOf<Implementation>>()});
   }

@@ -7,6 +7,8 @@
 
 #include <cstddef>
 
+static_assert(__cplusplus < 202002L, "xtensor 0.24 reads out of bounds as C++20; compile this as C++17");
+
 namespace surd {
 
 /// The one arithmetic type of a build: float, or double in the second build (target names end in _f64).

@@ -46,23 +46,40 @@ TextFormat ParallelTextTask::format() const {
 
 namespace {
 
-/// Opens the file that an option names.
-LineReader open(const std::string& option, const std::string& path) {
-  try {
-    return LineReader(path);
-  } catch (const Error& error) {
-    throw OptionError("task." + option,
-                      fmt::format("{}; name a file that can be read, with '/' first or from the folder surd is run in",
-                                  error.what()));
+/// The file that an option names; what is wrong with it is an error of that option.
+class OptionFile {
+ public:
+  OptionFile(const std::string& option, const std::string& path)
+      : option_("task." + option),
+        lines_(attempt("name a file that can be read, with '/' first or from the folder "
+                       "surd is run in",
+                       [&] { return LineReader(path); })) {}
+
+  bool next(std::string& line) {
+    return attempt("mend that line (iconv turns other encodings into UTF-8), or name another file",
+                   [&] { return lines_.next(line); });
   }
-}
+  std::size_t line_number() const { return lines_.line_number(); }
+
+ private:
+  template <class Read>
+  auto attempt(const char* way_out, Read read) -> decltype(read()) {
+    try {
+      return read();
+    } catch (const Error& error) {
+      throw OptionError(option_, fmt::format("{}; {}", error.what(), way_out));
+    }
+  }
+
+  std::string option_;
+  LineReader lines_;
+};
 
 }  // namespace
 
 Split ParallelTextTask::read_split(std::string name, const std::string& source_path,
                                    const std::string& target_path) const {
-  LineReader sources = open(name + "_source", source_path);
-  LineReader targets = open(name + "_target", target_path);
+  OptionFile sources(name + "_source", source_path), targets(name + "_target", target_path);
   Split split{std::move(name), {}};
   TextPair pair;
   for (;;) {

@@ -2,6 +2,7 @@
 
 #include "autograd/random.hpp"
 #include "data/vocabulary.hpp"
+#include "experiments/usage_error.hpp"
 #include "layers/feed_forward.hpp"
 
 #include <fmt/ranges.h>
@@ -24,7 +25,7 @@ const BenchShape& find_bench_shape(std::string_view name) {
   if (found != shapes.end()) return *found;
   std::vector<std::string> names;
   for (const BenchShape& shape : shapes) names.push_back(shape.name);
-  throw Error(fmt::format("bench: there is no shape '{}'; there are {}", name, fmt::join(names, ", ")));
+  throw UsageError(fmt::format("--config: there is no shape '{}'; there are {}", name, fmt::join(names, ", ")));
 }
 
 TransformerOptions bench_model_options(const BenchShape& shape, double dropout) {

@@ -23,7 +23,7 @@ struct BenchShape {
 
 const std::vector<BenchShape>& bench_shapes();
 
-/// Throws Error, with the names there are, for another one.
+/// Throws UsageError, with the names there are, for another one.
 const BenchShape& find_bench_shape(std::string_view name);
 
 /// Pre-LN, one embedding matrix tied three ways, sinusoidal positions, ReLU.

@@ -3,6 +3,7 @@
 #include "autograd/error.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/config_error.hpp"
+#include "experiments/text_format.hpp"
 #include "experiments/usage_error.hpp"
 #include "experiments/version.hpp"
 
@@ -166,16 +167,16 @@ int run_command_line(int argc, const char* const* argv) {
     expect(std::fflush(stdout) == 0 && std::ferror(stdout) == 0, "standard output", "cannot be written");
     return code;
   } catch (const ConfigError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    to_stderr("{}\n", error.what());
     return exit_usage;
   } catch (const UsageError& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    to_stderr("error: {}\n", error.what());
     return exit_usage;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "error: there is not enough memory; a smaller model or batch needs less\n");
+    to_stderr("error: there is not enough memory; a smaller model or batch needs less\n");
     return exit_failed;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    to_stderr("error: {}\n", error.what());
     return exit_failed;
   }
 }

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -143,7 +144,11 @@ std::vector<std::string> table(const std::vector<std::string>& paths, const Rows
 int compare_command(const std::vector<std::string>& folders) {
   std::vector<ComparedRun> runs;
   Console console;
+  std::set<std::filesystem::path> seen;
   for (const std::string& folder : folders) {
+    std::error_code unresolved;
+    if (!seen.insert(std::filesystem::weakly_canonical(folder, unresolved)).second && !unresolved)
+      continue;  // named twice
     try {
       runs.push_back(read_run(folder));
     } catch (const Error& error) {  // a run that has not ended must not hide the others

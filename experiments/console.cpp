@@ -70,12 +70,12 @@ void Console::line(std::string_view text) {
 
 void Console::warn(std::string_view text) {
   end_progress();
-  fmt::print(stderr, "{} {}\n", styled("warning:", Style::yellow, STDERR_FILENO), text);
+  to_stderr("{} {}\n", styled("warning:", Style::yellow, STDERR_FILENO), text);
 }
 
 void Console::fail(std::string_view text) {
   end_progress();
-  fmt::print(stderr, "{} {}\n", styled("error:", Style::red, STDERR_FILENO), text);
+  to_stderr("{} {}\n", styled("error:", Style::red, STDERR_FILENO), text);
 }
 
 void Console::progress(std::uint64_t done, std::uint64_t total, std::string_view details) {
@@ -94,19 +94,19 @@ void Console::progress(std::uint64_t done, std::uint64_t total, std::string_view
   const double rate = static_cast<double>(done - first_done_) / seconds;
   const std::string left = clock_time(static_cast<double>(total - done) / rate);
   if (!terminal) {
-    fmt::print(stderr, "{}/{}  {:.1f}/s  {}  {} left\n", done, total, rate, details, left);
+    to_stderr("{}/{}  {:.1f}/s  {}  {} left\n", done, total, rate, details, left);
     return;
   }
   const std::string text = fmt::format("{}/{}  {:.1f}/s  {}  {} left", done, total, rate, details, left);
   const BarLine line = bar_line(done, total, text, columns_of(STDERR_FILENO));
-  fmt::print(stderr, "\r\033[K{}{}", styled(line.bar, Style::green, STDERR_FILENO), line.text);
+  to_stderr("\r\033[K{}{}", styled(line.bar, Style::green, STDERR_FILENO), line.text);
   std::fflush(stderr);
   bar_shown_ = true;
 }
 
 void Console::end_progress() {
   if (!bar_shown_) return;
-  fmt::print(stderr, "\r\033[K");
+  to_stderr("\r\033[K");
   std::fflush(stderr);
   bar_shown_ = false;
 }

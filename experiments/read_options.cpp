@@ -99,6 +99,8 @@ class Reader : public Fields {
 
   /// The value of a field; null where it is absent, or is not read (which is then a problem).
   const YamlNode* find(const Field& field) {
+    expect(std::find(level_->known.begin(), level_->known.end(), field.name) == level_->known.end(),
+           path_of(field.name), "two fields have this name; rename one in the field list");
     level_->known.emplace_back(field.name);
     found_.emplace(field.name, path_of(field.name));
     const YamlNode* node = level_->find(field.name);

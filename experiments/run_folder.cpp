@@ -46,7 +46,9 @@ void RunFolder::begin(const std::string& config_text, const Corpus& corpus, cons
 }
 
 void RunFolder::expect_same_data(const Corpus& corpus) const {
-  if (!path_exists(data())) return;  // an earlier version began it
+  expect(path_exists(data()), data(),
+         "is missing, so nobody can tell whether the data are still the same; put it back, or train into another "
+         "folder by --out");
   const std::string changes = difference(parse_fingerprint(read_file(data()), data()), fingerprint(corpus));
   expect_usage(
       changes.empty(), path,

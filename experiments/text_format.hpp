@@ -1,9 +1,13 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace surd {
@@ -24,5 +28,11 @@ std::string clock_time(double seconds);
 /// `words` in lines of at most `width` columns where it has spaces to break at, `first` before the first line and
 /// `next` before the others.
 std::string wrapped(std::string_view words, std::string_view first, std::string_view next, std::size_t width = 100);
+
+/// Prints to stderr what can be printed there: that nobody can read a message is no reason to fail.
+template <class... Args>
+void to_stderr(fmt::format_string<Args...> text, Args&&... args) {
+  std::fputs(fmt::format(text, std::forward<Args>(args)...).c_str(), stderr);
+}
 
 }  // namespace surd

@@ -75,7 +75,10 @@ Progress restore(const RunFolder& folder, const RunConfig& config, ParameterSet&
   const auto warn = [&](const std::string& text) { console.warn(text + "; using the checkpoint before it"); };
   if (const auto saved = checkpoints.resume(parameters, optimizer, schedule, warn))
     progress = {saved->state, LogPosition::parse(saved->log_position)};
-  console.line(fmt::format("resuming after update {}", progress.state.update));
+  if (progress.state.update == 0)
+    console.warn(folder.checkpoints() + " holds no checkpoint; the run begins again");
+  else
+    console.line(fmt::format("resuming after update {}", progress.state.update));
   return progress;
 }
 
@@ -125,6 +128,8 @@ int train_command(const TrainArguments& arguments) {
   const std::string resolved = to_yaml(config);
   const RunFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.config).stem().string() : arguments.out);
 
+  expect_usage(!path_exists(folder.path) || is_folder(folder.path), folder.path,
+               "is not a folder; name another one by --out");
   std::unique_ptr<File> lock;
   const bool resuming = arguments.resume && folder.begun();
   if (resuming) {
@@ -135,11 +140,11 @@ int train_command(const TrainArguments& arguments) {
       return exit_done;
     }
   } else {
-    if (arguments.resume) console.warn(folder.path + " holds no run to go on with; beginning one");
     expect_usage(!folder.exists() || folder.only_prepared(), folder.path,
                  arguments.resume ? "cannot be resumed: it has no config.yaml, so it is not the folder of a run; name "
                                     "the --out of one, or an empty folder"
                                   : "exists already; --resume goes on with it, --out names another folder");
+    if (arguments.resume) console.warn(folder.path + " holds no run to go on with; beginning one");
   }
 
   const Experiment experiment(file, resuming ? folder.vocabulary() : "");

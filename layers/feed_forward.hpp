@@ -26,7 +26,7 @@ struct PositionWiseOptions {
   InitOptions init = {};
 
   void fields(Fields& f) {
-    f("width", width, "width of the hidden layer", at_least(1));
+    f("width", width, "width of the hidden layer", between(1, 1'000'000));
     f("activation", activation, "after the first map");
     f("dropout", dropout, "rate on the hidden layer", fraction());
     f("init", init, "initial weights of both maps");

@@ -37,6 +37,7 @@ struct InitOptions {
       When{free, "distribution is normal or uniform"});
     f("gain", gain, "factor on Xavier's standard deviation", above(0),
       When{xavier, "distribution is xavier_normal or xavier_uniform"});
+    f.rule(std.value(1) >= 0, "std", "must not be negative");
     f.rule(!std.learned(), "std", "cannot be learned; remove the word 'learned'");
   }
 

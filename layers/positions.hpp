@@ -49,7 +49,7 @@ struct SinusoidalOptions {
     f("centred", centred, "remove the encoding's mean over the first `centred_length` positions");
     f("centred_length", centred_length, "positions that mean is taken over", at_least(1),
       When{centred, "centred is true"});
-    f("max_length", max_length, "longest sequence", Unit{"positions"}, at_least(1));
+    f("max_length", max_length, "longest sequence", Unit{"positions"}, between(1, 100'000));
     f.rule(!centred || centred_length <= max_length, "centred_length",
            fmt::format("must be at most max_length = {}", max_length));
   }
@@ -78,7 +78,7 @@ struct LearnedPositionsOptions {
   InitOptions init = InitOptions::normal(Scale::Rule::inv_sqrt_dim);
 
   void fields(Fields& f) {
-    f("max_length", max_length, "longest sequence", Unit{"positions"}, at_least(1));
+    f("max_length", max_length, "longest sequence", Unit{"positions"}, between(1, 100'000));
     f("scale", scale, "factor on the encoding, over d_model");
     f("init", init, "initial table");
     f.rule(!scale.learned(), "scale", "of a learned table cannot be learned as well; remove the word 'learned'");

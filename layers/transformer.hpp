@@ -24,10 +24,10 @@ struct TransformerOptions {
   FeedForwardChoice feed_forward = {feed_forwards(), "position_wise"};
 
   void fields(Fields& f) {
-    f("d_model", d_model, "width of the embeddings and of every block's input and output", at_least(1));
+    f("d_model", d_model, "width of the embeddings and of every block's input and output", between(1, 65'536));
     f("heads", heads, "attention heads; each has d_k = d_model / heads", at_least(1));
-    f("encoder_layers", encoder_layers, "blocks of the encoder");
-    f("decoder_layers", decoder_layers, "blocks of the decoder");
+    f("encoder_layers", encoder_layers, "blocks of the encoder", between(0, 1000));
+    f("decoder_layers", decoder_layers, "blocks of the decoder", between(0, 1000));
     f("dropout", dropout, "rate on the embeddings and on each sub-layer's output; Vaswani et al., section 5.4",
       fraction());
     f("norm", norm, "normalisation around the sub-layers");

@@ -87,7 +87,7 @@ bool improves(Metric metric, double value, double on) { return metric == Metric:
 void TrainOptions::fields(Fields& f) {
   f("updates", updates, "length of the run", Unit{"updates"}, at_least(1));
   batching.fields(f);
-  f("accumulate", accumulate, "batches an update", at_least(1));
+  f("accumulate", accumulate, "batches an update", between(1, 10'000));
   f("clip_norm", clip_norm, "gradients are scaled down to this global norm; null: never", above(0));
   f("label_smoothing", label_smoothing, "share of the target spread evenly over the vocabulary (arXiv 1512.00567)",
     fraction());

@@ -109,7 +109,12 @@ TEST_CASE("files of different length are an error that counts the lines") {
 TEST_CASE("invalid UTF-8 is an error at its file, line and byte") {
   Files files;
   files.directory.write("train.de", "ein hund\nein gr\xfcner hund\n");
-  CHECK_THROWS_WITH_AS(files.load(), (files.options.train_target + ":2:7: invalid UTF-8 (byte 0xfc)").c_str(), Error);
+  CHECK_THROWS_WITH_AS(files.load(),
+                       ("task.train_target: " + files.options.train_target +
+                        ":2:7: invalid UTF-8 (byte 0xfc); mend that line (iconv turns other encodings into UTF-8), or "
+                        "name another file")
+                           .c_str(),
+                       OptionError);
 }
 
 TEST_CASE("missing files and splits without a pair are errors") {

@@ -143,7 +143,7 @@ TEST_CASE("options that contradict each other are refused") {
           o.positions = test::learned_positions({8, learned});
         }) == "model.positions: scale of a learned table cannot be learned as well; remove the word 'learned'");
   CHECK(message([](TransformerOptions& o) { o.feed_forward = test::feed_forward({0}); }) ==
-        "model.feed_forward: width must be at least 1; got 0");
+        "model.feed_forward: width must be in [1, 1_000_000]; got 0");
   CHECK(message([](TransformerOptions& o) { o.norm.kind.set<LayerNorm>("layer_norm", {0}); }) ==
         "model.norm: epsilon must be greater than 0; got 0");
 }
