@@ -147,6 +147,13 @@ TEST_CASE("a run that cannot be trained leaves no folder behind") {
   }
 }
 
+TEST_CASE("a standard error that cannot be written changes no exit code") {
+  const Workplace place;
+  CHECK(program("config check nosuch.yaml 2>/dev/full").exit_code == 2);
+  CHECK(program(place.train("2>/dev/full")).exit_code == 0);
+  CHECK(program("bench step --config nosuch 2>&-").exit_code == 2);
+}
+
 TEST_CASE("parameter groups are set in the config") {
   const Workplace place;
   const Outcome outcome =
