@@ -8,7 +8,7 @@
 namespace surd {
 
 /// The matrix products of one training step and nothing else: forward, and the two of backward, of every projection,
-/// of attention head by head, and of the output. No step on this BLAS that computes them can be faster. Inputs and
+/// of attention head by head, and of the output. By the BLAS library, not by kernels::gemm. Inputs and
 /// results stay in the same few buffers, so they are as warm as they can be.
 class StepBound {
  public:

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <iostream>
 #include <limits>
+#include <utility>
 
 namespace surd {
 namespace {
@@ -106,13 +107,11 @@ int translate_command(const TranslateArguments& arguments) {
   std::vector<std::vector<TokenId>> sources;
   std::vector<bool> blank;  // of each line since the last flush; the others are `sources`
   const auto flush = [&] {
-    const auto hypotheses = decode(run.model.transformer(), sources, options);
+    const auto hypotheses = decode(run.model.transformer(), std::exchange(sources, {}), options);
     std::size_t next = 0;
-    for (const bool is_empty : blank)
+    for (const bool is_empty : std::exchange(blank, {}))
       fmt::print("{}\n", is_empty ? "" : run.codec.decode_target(hypotheses[next++].tokens));
     expect(std::fflush(stdout) == 0, "standard output", "cannot be written: {}", std::strerror(errno));
-    sources.clear();
-    blank.clear();
   };
   std::size_t number = 0;
   try {

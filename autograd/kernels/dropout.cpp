@@ -14,7 +14,7 @@ constexpr std::size_t blocks = 16, elements_a_block = 8, stretch = blocks * elem
 /// dropped.
 template <class Decide>
 void by_stretches(const DropoutDraws& draws, std::size_t n, Decide decide) {
-  alignas(64) std::uint32_t words[4 * blocks];
+  alignas(64) std::uint32_t words[4 * blocks] = {};
   alignas(64) std::uint16_t keeps[stretch];
   const std::uint32_t threshold = draws.rate.threshold;
   for (std::size_t i = 0; i < n;) {
@@ -39,7 +39,7 @@ void remember(const std::uint16_t* keeps, std::uint8_t* kept, std::size_t count)
 }  // namespace
 
 DropoutRate::DropoutRate(double rate)
-    : threshold(static_cast<std::uint32_t>(std::lround(rate * 65536))),
+    : threshold(static_cast<std::uint32_t>(std::clamp(std::lround(rate * 65536), rate > 0 ? 1L : 0L, 65535L))),
       keep_scale(static_cast<Real>(1 / (1 - static_cast<double>(threshold) / 65536))) {}
 
 void dropout(const DropoutDraws& draws, const Real* x, Real* y, std::uint8_t* kept, std::size_t n) {
@@ -70,7 +70,8 @@ void mark_dropped(const DropoutDraws& draws, Real* x, std::size_t n) {
 }
 
 void drop_marked(const Real* x, Real keep_scale, Real* y, std::size_t n) {
-  map([keep_scale](Batch u) { return xsimd::max(Batch(keep_scale) * u, Batch(Real(0))); }, n, y, x);
+  map([keep_scale](Batch u) { return xsimd::select(u < Batch(Real(0)), Batch(Real(0)), Batch(keep_scale) * u); }, n, y,
+      x);
 }
 
 }  // namespace surd::kernels

@@ -9,7 +9,8 @@
 /// Inverted dropout: an element is dropped with the chance of a rate, and the others are divided by what is left.
 namespace surd::kernels {
 
-/// The chance of a drop is rounded to a multiple of 2^-16, so that one Philox block decides eight elements.
+/// The chance of a drop is rounded to a multiple of 2^-16, but not to 0 or 1, so that one Philox block decides eight
+/// elements.
 struct DropoutRate {
   explicit DropoutRate(double rate);
   std::uint32_t threshold;  ///< dropped where 16 random bits are below it

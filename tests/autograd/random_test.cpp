@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <string>
@@ -248,6 +249,19 @@ TEST_CASE("a dropout mask depends on an element's place alone") {
       CHECK_UNARY(std::equal(part.begin(), part.end(), whole.begin() + static_cast<std::ptrdiff_t>(first)));
     }
   }
+}
+
+TEST_CASE("what is marked is dropped, and a NaN stays one") {
+  const Real nan = std::numeric_limits<Real>::quiet_NaN();
+  const std::vector<Real> marked = {Real(0.5), Real(-0.5), nan, 0};
+  std::vector<Real> kept(marked.size());
+  kernels::drop_marked(marked.data(), 2, kept.data(), kept.size());
+  CHECK(kept[0] == 1);
+  CHECK(kept[1] == 0);
+  CHECK(std::isnan(kept[2]));
+  CHECK(kept[3] == 0);
+  CHECK(kernels::DropoutRate(0.999999).threshold == 65535);
+  CHECK(kernels::DropoutRate(0.000001).threshold == 1);
 }
 
 TEST_CASE("a dropout mask keeps the mean, and its rate is the one asked for") {

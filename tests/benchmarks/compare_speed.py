@@ -102,7 +102,7 @@ def memory_table(table, names):
         first = rounds[0]
         peers = [first[n]["peak_memory_bytes"] for n in names if n in first]
         ours = first["surd"]["peak_memory_bytes"]
-        cells = [f"{p / 1e6:.0f}" for p in peers] + ["-"] * (len(names) - len(peers))
+        cells = [f"{first[n]['peak_memory_bytes'] / 1e6:.0f}" if n in first else "-" for n in names]
         lines.append(f"| {shape} | {ours / 1e6:.0f} | " + " | ".join(cells) +
                      f" | {ours / min(peers) if peers else float('nan'):.2f} |")
     return lines
