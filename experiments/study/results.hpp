@@ -1,0 +1,28 @@
+#pragma once
+
+#include "experiments/metrics_reader.hpp"
+#include "train/probe.hpp"
+
+#include <string>
+#include <vector>
+
+namespace surd {
+
+/// One number of a probe.jsonl.
+struct ProbeNumber {
+  std::uint64_t update = 0;
+  Probe::Record record;
+};
+
+/// What one run left behind.
+struct RunResult {
+  enum class Status { finished, diverged, failed };
+  Status status = Status::finished;
+  std::string message;  ///< where it diverged, or why it failed
+  Metrics metrics;
+  std::vector<ProbeNumber> probe;
+  std::uint64_t updates = 0;   ///< that the config asked for
+  std::size_t vocabulary = 0;  ///< of the target side
+};
+
+}  // namespace surd
