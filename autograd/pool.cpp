@@ -1,5 +1,7 @@
 #include "autograd/pool.hpp"
 
+#include "autograd/huge_pages.hpp"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -17,9 +19,10 @@ constexpr std::size_t class_count = 48 * steps_per_doubling;
 constexpr std::size_t classes_to_search = steps_per_doubling / 2;  // a block up to half as large again is taken
 constexpr std::size_t blocks_per_thread = 64;                      // a class; more go to the shared lists
 
-/// Stands in the 64 bytes before each block, so that a block remembers its size class.
+/// Stands in the 64 bytes before each block, so that a block remembers its size class and whose it is.
 struct Header {
   std::size_t size_class;
+  void* origin;
 };
 
 std::size_t class_of(std::size_t bytes) {
@@ -64,19 +67,18 @@ std::atomic<std::size_t> bytes_held{0};
 
 void* allocate_from_system(std::size_t size_class) {
   const std::size_t bytes = alignment + bytes_of(size_class);
-  auto* start = static_cast<std::byte*>(std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment));
-  if (start == nullptr) throw std::bad_alloc();
+  const huge_pages::Piece piece = huge_pages::allocate(bytes);
   system_requests.fetch_add(1, std::memory_order_relaxed);
   bytes_held.fetch_add(bytes, std::memory_order_relaxed);
-  new (start) Header{size_class};
-  return start + alignment;
+  new (piece.start) Header{size_class, piece.origin};
+  return static_cast<std::byte*>(piece.start) + alignment;
 }
 
 Header* header_of(void* block) { return reinterpret_cast<Header*>(static_cast<std::byte*>(block) - alignment); }
 
 void give_to_system(void* block) {
   bytes_held.fetch_sub(alignment + bytes_of(header_of(block)->size_class), std::memory_order_relaxed);
-  std::free(header_of(block));
+  huge_pages::release(header_of(block)->origin);
 }
 
 thread_local bool cache_destroyed = false;  // trivial, so it outlives the cache when a thread ends

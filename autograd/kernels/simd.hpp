@@ -59,11 +59,17 @@ inline Batch lane_index() {
 
 /// The largest element, found by halves.
 inline Real horizontal_max(Batch x) {
+#if defined(__AVX512F__) && defined(SURD_DOUBLE)
+  return _mm512_reduce_max_pd(x);
+#elif defined(__AVX512F__)
+  return _mm512_reduce_max_ps(x);
+#else
   alignas(64) Real half[lanes];
   x.store_aligned(half);
   for (std::size_t width = lanes / 2; width > 0; width /= 2)
     for (std::size_t i = 0; i < width; ++i) half[i] = std::max(half[i], half[i + width]);
   return half[0];
+#endif
 }
 
 /// y[i] = f(x...[i]) for i < n; y may be one of the x.

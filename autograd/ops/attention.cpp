@@ -123,9 +123,10 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
   const bool recorded = tape.needs_gradient({q, k, v});
   const bool drop = tape.options().training && options.dropout > 0;
   const kernels::DropoutRate rate(drop ? options.dropout : 0);
-  const auto head = [=](std::size_t b, std::size_t h) { return recorded ? (b * s.heads + h) * s.scores() : 0; };
+  const std::size_t of_batch_row = s.heads * s.scores();
+  const auto head = [=](std::size_t b, std::size_t h) { return (recorded ? b * of_batch_row : 0) + h * s.scores(); };
 
-  Tensor weights(recorded ? Shape{s.batch, s.heads, s.queries, s.row()} : Shape{s.queries, s.row()});
+  Tensor weights(Shape{recorded ? s.batch : 1, s.heads, s.queries, s.row()});
   Tensor dropped(drop ? Shape{s.queries, s.row()} : Shape{0});
   Tensor o(Shape{s.batch, s.queries, o_row});
   Shown shown_scores(tape, s), shown_weights(tape, s);
@@ -141,11 +142,13 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
         kernels::softmax_prefix(p + t * s.row(), visible_keys(b, t, s, options), s.row(),
                                 options.subtract_max == SubtractMax::yes);
       shown_weights.copy(p, b, h, options, 0);
-      if (drop) {
-        const std::uint64_t first = ((tape.options().first_row + b) * s.heads + h) * s.scores();
-        kernels::mark_dropped({options.stream, first, rate}, p, s.scores());
-        kernels::drop_marked(p, rate.keep_scale, dropped.data(), s.scores());
-      }
+    }
+    if (drop)
+      kernels::mark_dropped({options.stream, (tape.options().first_row + b) * of_batch_row, rate},
+                            weights.data() + head(b, 0), of_batch_row);
+    for (std::size_t h = 0; h < s.heads; ++h) {
+      const Real* p = weights.data() + head(b, h);
+      if (drop) kernels::drop_marked(p, rate.keep_scale, dropped.data(), s.scores());
       blas::gemm(no, no, s.queries, s.value_width, s.keys, 1, drop ? dropped.data() : p, s.row(),
                  v.value().data() + v_at(b, h), v_row, 0, o.data() + o_at(b, h), o_row);
     }
