@@ -1,5 +1,6 @@
 #include "autograd/blas.hpp"
 
+#include "autograd/kernels/elementwise.hpp"
 #include "autograd/kernels/gemm.hpp"
 #include "autograd/kernels/simd.hpp"
 #include "autograd/random.hpp"
@@ -54,6 +55,15 @@ void library_gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, s
   const auto leading = [&](std::size_t i) { return index(std::max<std::size_t>(i, 1)); };
   cxxblas::gemm<xt::blas_index_t>(cxxblas::RowMajor, op(transpose_a), op(transpose_b), index(m), index(n), index(k),
                                   alpha, a, leading(lda), b, leading(ldb), beta, c, leading(ldc));
+}
+
+void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight, const Real* bias,
+            bool relu, Real* y) {
+  if (in > 0 && kernel_wins(Transpose::no, Transpose::yes, rows, out, in))
+    return kernels::linear(rows, out, in, x, weight, bias, relu, y);
+  library_gemm(Transpose::no, Transpose::yes, rows, out, in, 1, x, in, weight, in, 0, y, out);
+  if (bias != nullptr) kernels::add_bias(y, bias, y, rows, out);
+  if (relu) kernels::relu(y, y, rows * out);
 }
 
 std::string description() { return openblas_get_config != nullptr ? openblas_get_config() : "unknown BLAS"; }

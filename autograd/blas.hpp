@@ -28,6 +28,11 @@ inline void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, st
        transpose_b == Transpose::no ? n : k, beta, c, n);
 }
 
+/// y = x W^T + bias, and then its positive part if `relu`, with x [rows, in], W [out, in] and y [rows, out]; bias [out]
+/// may be null.
+void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight, const Real* bias,
+            bool relu, Real* y);
+
 /// Which library answers, e.g. "OpenBLAS 0.3.21 ... pthreads", and the core its kernels were chosen for.
 std::string description();
 std::string core_name();

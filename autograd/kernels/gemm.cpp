@@ -1,5 +1,6 @@
 #include "autograd/kernels/gemm.hpp"
 
+#include "autograd/kernels/elementwise.hpp"
 #include "autograd/kernels/simd.hpp"
 
 #include <algorithm>
@@ -48,7 +49,9 @@ struct Strip {
   Real beta;
   Real* c;
   std::size_t ldc;
-  Real* a_copy;  // null where A is read in place
+  Real* a_copy;      // null where A is read in place
+  const Real* bias;  // what the sums begin with, a number a column; null for 0
+  bool relu;         // the positive part is stored; beta is 0 and alpha 1
 };
 
 #define SURD_INLINE __attribute__((always_inline))  // or else the sums would not stay in registers
@@ -56,12 +59,15 @@ struct Strip {
 /// The tile of `rows` x `width` registers: c = alpha a b + beta c. A tile of one register has `columns` <= lanes.
 template <bool turn_a, std::size_t rows, std::size_t width>
 SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t lda, const Real* b, std::size_t ldb,
-                                     std::size_t columns, Real* c) {
+                                     std::size_t columns, const Real* bias, Real* c) {
   Batch sum[rows][width];
-#pragma GCC unroll 16
-  for (std::size_t i = 0; i < rows; ++i)
 #pragma GCC unroll 2
-    for (std::size_t j = 0; j < width; ++j) sum[i][j] = Batch(Real(0));
+  for (std::size_t j = 0; j < width; ++j) {
+    Batch first(Real(0));
+    if (bias != nullptr) first = width == 1 ? load_part(bias, columns) : Batch::load_unaligned(bias + j * lanes);
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < rows; ++i) sum[i][j] = first;
+  }
 
   const Real* fifth_row[] = {a, a + 5 * lda, a + 10 * lda};  // few enough addresses for the registers
   const auto step = [&](std::size_t l) SURD_INLINE {
@@ -97,6 +103,8 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t 
     store([&](Batch x, auto old) { return xsimd::fma(alpha, x, beta * old()); });
   else if (s.alpha != 1)
     store([&](Batch x, auto) { return alpha * x; });
+  else if (s.relu)
+    store([](Batch x, auto) { return xsimd::select(x < Batch(Real(0)), Batch(Real(0)), x); });  // keeps a NaN
   else
     store([&](Batch x, auto) { return x; });
 }
@@ -111,11 +119,13 @@ void multiply(const Strip& s) {
     a = s.a_copy;
   }
   const auto b_at = [&](std::size_t j) { return s.b + (s.b_packed ? j * s.k : j); };
+  const auto bias_at = [&](std::size_t j) { return s.bias == nullptr ? nullptr : s.bias + j; };
   std::size_t j = 0;
   for (; j + panel <= s.n; j += panel)
-    micro_kernel<turn_a, rows, 2>(s, a, lda, b_at(j), s.b_packed ? panel : s.ldb, panel, s.c + j);
+    micro_kernel<turn_a, rows, 2>(s, a, lda, b_at(j), s.b_packed ? panel : s.ldb, panel, bias_at(j), s.c + j);
   for (; j < s.n; j += lanes)
-    micro_kernel<turn_a, rows, 1>(s, a, lda, b_at(j), s.b_packed ? lanes : s.ldb, std::min(lanes, s.n - j), s.c + j);
+    micro_kernel<turn_a, rows, 1>(s, a, lda, b_at(j), s.b_packed ? lanes : s.ldb, std::min(lanes, s.n - j), bias_at(j),
+                                  s.c + j);
 }
 
 template <bool turn_a, std::size_t... i>
@@ -196,18 +206,12 @@ std::size_t part(std::size_t whole, std::size_t longest, std::size_t unit) {
   return round_up((whole + parts - 1) / parts, unit);
 }
 
-}  // namespace
-
-void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
-          std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc) {
+void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
+              std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc, const Real* bias,
+              bool relu) {
   static constexpr auto by_rows = multiply_by_rows<false>(std::make_index_sequence<tile_rows>());
   static constexpr auto by_columns = multiply_by_rows<true>(std::make_index_sequence<tile_rows>());
   if (m == 0 || n == 0) return;
-  if (k == 0 || alpha == 0) {
-    for (std::size_t i = 0; i < m; ++i)
-      for (std::size_t j = 0; j < n; ++j) c[i * ldc + j] = beta == 0 ? 0 : beta * c[i * ldc + j];
-    return;
-  }
   const std::size_t k_block = part(k, longest_block, 8);
   const std::size_t n_block = n * k_block <= block_size ? n : part(n, block_size / k_block / panel * panel, panel);
   const std::size_t strips = m <= tile_rows ? 1 : (m + tile_rows - 1) / tile_rows;
@@ -229,7 +233,9 @@ void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k,
               l == 0 ? beta : Real(1),
               c + j,
               ldc,
-              copy_a ? packed + b_size : nullptr};
+              copy_a ? packed + b_size : nullptr,
+              bias == nullptr || l > 0 ? nullptr : bias + j,
+              relu};
       if (turn_b) {
         pack(s.b, ldb, s.n, s.k, packed);
         s.b = packed;
@@ -242,6 +248,23 @@ void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k,
       }
     }
   }
+}
+
+}  // namespace
+
+void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
+          std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc) {
+  if (k > 0 && alpha != 0)
+    return multiply(turn_a, turn_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, nullptr, false);
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) c[i * ldc + j] = beta == 0 ? 0 : beta * c[i * ldc + j];
+}
+
+void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight, const Real* bias,
+            bool relu, Real* y) {
+  const bool at_once = in <= longest_block;  // else the sums are not yet complete when they leave the registers
+  multiply(false, true, rows, out, in, 1, x, in, weight, in, 0, y, out, bias, relu && at_once);
+  if (relu && !at_once) kernels::relu(y, y, rows * out);
 }
 
 }  // namespace surd::kernels

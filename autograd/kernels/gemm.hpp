@@ -12,4 +12,10 @@ namespace surd::kernels {
 void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
           std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc);
 
+/// y = x W^T + bias, and then its positive part if `relu`, with x [rows, in], W [out, in] and y [rows, out]; bias [out]
+/// may be null. The bias is what the sums begin with, and a tile is cut off at 0 before it leaves the registers: y is
+/// written once and not read. blas::linear knows when this is the fastest.
+void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight, const Real* bias,
+            bool relu, Real* y);
+
 }  // namespace surd::kernels

@@ -10,6 +10,7 @@ namespace {
 
 constexpr auto no = blas::Transpose::no;
 constexpr auto yes = blas::Transpose::yes;
+constexpr std::size_t rows_at_once = 16;
 
 void forward(Activation activation, const Real* x, Real* y, std::size_t n) {
   switch (activation) {
@@ -47,22 +48,30 @@ Variable linear(Variable x, Variable weight, Variable bias, Activation activatio
   expect(!bias || bias.shape() == Shape{out}, "linear", "takes a bias [out] = [{}]; got {}", out,
          bias ? bias.shape() : Shape{});
   Tensor y(with_last_axis(x.shape(), out));
-  blas::gemm(no, yes, rows, out, in, 1, x.value().data(), weight.value().data(), 0, y.data());
-  if (bias) kernels::add_bias(y.data(), bias.value().data(), y.data(), rows, out);
+  const bool relu = activation == Activation::relu;
+  blas::linear(rows, out, in, x.value().data(), weight.value().data(), bias ? bias.value().data() : nullptr, relu,
+               y.data());
 
   Tensor before(Shape{0});  // the activation's input
   if (saves_input(activation) && x.tape().needs_gradient({x, weight, bias})) before = y;
-  forward(activation, y.data(), y.data(), y.size());
+  if (!relu) forward(activation, y.data(), y.data(), y.size());
 
   return x.tape().record("linear", std::move(y), {x, weight, bias},
                          [=, before = std::move(before)](BackwardPass& pass) {
                            Tensor dz = pass.take_gradient();
-                           if (activation != Activation::none)
-                             backward(activation, saves_input(activation) ? before.data() : pass.value().data(),
-                                      dz.data(), dz.data(), dz.size());
+                           const Real* saved = saves_input(activation) ? before.data() : pass.value().data();
+                           Real* db = nullptr;
+                           Real beta = 1;
                            if (pass.needs(bias)) {
-                             const auto db = pass.slot(bias);
-                             kernels::sum_rows(dz.data(), db.beta, db.data, rows, out);
+                             const auto slot = pass.slot(bias);
+                             db = slot.data, beta = slot.beta;
+                           }
+                           // By rows that stay in the cache between the two.
+                           for (std::size_t r = 0; r < rows; r += rows_at_once) {
+                             const std::size_t count = std::min(rows_at_once, rows - r);
+                             Real* part = dz.data() + r * out;
+                             backward(activation, saved + r * out, part, part, count * out);
+                             if (db != nullptr) kernels::sum_rows(part, r == 0 ? beta : Real(1), db, count, out);
                            }
                            if (pass.needs(weight)) {
                              const auto dw = pass.slot(weight);

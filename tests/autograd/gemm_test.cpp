@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -140,6 +141,42 @@ TEST_CASE("an element's bits do not depend on the size or place of its tile") {
       kernels::gemm(false, false, 1, 1, k, Real(0.3), &a[i * k], k, &b[j], n, 0, single.data(), 1);
       CHECK(single[0] == whole[i * n + j]);
     }
+}
+
+TEST_CASE("a product begins with its bias and is cut off at 0, also over several blocks of the inner axis") {
+  for (const std::size_t in : {1, 31, 64, 513, 1100})
+    for (const std::size_t out : {1, 15, 16, 33, 64})
+      for (const std::size_t rows : {1, 13, 14, 29})
+        for (const bool relu : {false, true})
+          for (const bool biased : {false, true}) {
+            const auto x = whole_numbers(rows * in, 1), weight = whole_numbers(out * in, 2),
+                       bias = whole_numbers(out, 3);
+            std::vector<Real> y(rows * out, nan);
+            kernels::linear(rows, out, in, x.data(), weight.data(), biased ? bias.data() : nullptr, relu, y.data());
+            std::size_t wrong = 0;
+            for (std::size_t r = 0; r < rows; ++r)
+              for (std::size_t j = 0; j < out; ++j) {
+                Real exact = biased ? bias[j] : Real(0);
+                for (std::size_t i = 0; i < in; ++i) exact += x[r * in + i] * weight[j * in + i];
+                if (relu) exact = std::max(exact, Real(0));
+                if (!(y[r * out + j] == exact)) ++wrong;
+              }
+            CAPTURE(in);
+            CAPTURE(out);
+            CAPTURE(rows);
+            CAPTURE(relu);
+            CAPTURE(biased);
+            CHECK(wrong == 0);
+          }
+}
+
+TEST_CASE("what is not a number passes the cut at 0") {
+  for (const std::size_t in : {4, 600}) {
+    std::vector<Real> x(in, Real(1)), weight(in, Real(1)), y(1);
+    x[2] = nan;
+    kernels::linear(1, 1, in, x.data(), weight.data(), nullptr, true, y.data());
+    CHECK(std::isnan(y[0]));
+  }
 }
 
 }  // namespace
