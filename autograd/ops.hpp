@@ -46,7 +46,7 @@ Variable log(Variable x);                        ///< [...] -> [...], natural
 /// depend only on the stream and the element's place in the full batch. Passes x through when the tape is not training
 /// or the rate is 0. [...] -> [...]
 Variable dropout(Variable x, double rate, const random::Stream& stream);
-/// a + dropout(x): [...], [...] -> [...]
+/// a + dropout(x): [...], [...] -> [...]. An observer is shown a as "skip" and x as "branch".
 Variable add_dropout(Variable a, Variable x, double rate, const random::Stream& stream);
 
 // --- reductions and shapes (ops/shape.cpp) ---------------------------------------------------------------------------
@@ -65,6 +65,8 @@ Variable embedding(Variable weight, const std::vector<std::int32_t>& ids, const 
 
 /// y[b, t] = factor learned_factor weight[ids[b, t]] + positions[first_position + t]: weight [V, d], ids [B, T],
 /// learned_factor [1] or absent (1), positions [P, d] or absent (0) -> [B, T, d]. Vaswani et al., section 3.4 and 3.5.
+/// An observer is shown the rows of the "positions" [T, d], if there are any, and then the rest as "tokens" [B, T, d];
+/// by backward as "weight_gradient" what the weight's gradient gets from here.
 Variable embedding_with_positions(Variable weight, const std::vector<std::int32_t>& ids, std::size_t batch_size,
                                   std::size_t length, Real factor, Variable learned_factor, Variable positions,
                                   std::size_t first_position);
@@ -111,7 +113,9 @@ struct AttentionOptions {
 
 /// softmax(factor q k^T + mask) v, head by head: q [B, Tq, H d_k], k [B, Tk, G d_k], v [B, Tk, G d_v], where G is
 /// key_value_heads or H -> [B, Tq, H d_v]. Vaswani et al., section 3.2. A query that may see no key gets zeros.
-/// An observer is shown the "scores" (NaN where a key is hidden) and the "weights", both [B, H, Tq, Tk].
+/// An observer is shown the "factor" [1], the "scores" (NaN where a key is hidden) and the "weights", both
+/// [B, H, Tq, Tk], and by backward the "scores_gradient" and the "query_gradient", in the shapes of the scores and of
+/// q.
 Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& options);
 
 // --- losses (ops/cross_entropy.cpp) ----------------------------------------------------------------------------------
@@ -126,7 +130,8 @@ struct CrossEntropyOptions {
 Variable cross_entropy(Variable logits, const std::vector<std::int32_t>& targets, const CrossEntropyOptions& options);
 
 /// The same from logits = factor x W^T, x [..., d], W [V, d], without ever holding all logits: they are computed, used
-/// and overwritten by their gradient a tile of rows at a time.
+/// and overwritten by their gradient a tile of rows at a time. An observer is shown each tile of "logits" [<= 256, V],
+/// rows in order and without those of ignored targets, and by backward the weight's gradient as "weight_gradient".
 Variable projection_cross_entropy(Variable x, Variable weight, Real factor, const std::vector<std::int32_t>& targets,
                                   const CrossEntropyOptions& options);
 

@@ -112,6 +112,7 @@ void Tape::backward(Variable root, Tensor cotangent) {
     Node& current = *nodes_[i];
     if (current.gradient && current.closure != nullptr) {
       if (options_.observer != nullptr) options_.observer->gradient(*current.path, current.op, *current.gradient);
+      const Region region(*this, *current.path);  // for what the op's backward function observes
       BackwardPass pass(*this, i);
       current.invoke(current.closure, pass);
       if (options_.profile != nullptr) options_.profile->backward(current.op);

@@ -145,7 +145,7 @@ class Tape {
     const std::string* outer_;
   };
 
-  /// Shows an inner quantity of an op to the observer, if there is one.
+  /// Shows an inner quantity of an op to the observer, if there is one. May be called by a backward function too.
   void observe(std::string_view what, const Tensor& value) const {
     if (options_.observer != nullptr) options_.observer->value(*path_, what, value);
   }

@@ -77,7 +77,7 @@ class Shown {
         sizes_(s),
         values_(observed_ ? Shape{s.batch, s.heads, s.queries, s.keys} : Shape{0}) {}
 
-  /// Copies a head's scores or weights; keys that are hidden get `hidden`.
+  /// Copies a head's scores, weights or gradients; keys that are hidden get `hidden`.
   void copy(const Real* rows, std::size_t b, std::size_t h, const AttentionOptions& options, Real hidden) {
     if (!observed_) return;
     Real* to = values_.data() + (b * sizes_.heads + h) * sizes_.queries * sizes_.keys;
@@ -153,6 +153,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
                  v.value().data() + v_at(b, h), v_row, 0, o.data() + o_at(b, h), o_row);
     }
   }
+  if (tape.options().observer != nullptr) tape.observe("factor", full({1}, factor));
   shown_scores.show(tape, "scores");
   shown_weights.show(tape, "weights");
 
@@ -166,6 +167,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
     Tensor dq = gradient_of(q), dk = gradient_of(k), dv = gradient_of(v);
     Tensor d(drop ? Shape{s.queries, s.row()} : Shape{0});
     Tensor ds = zeros({s.queries, s.row()});
+    Shown shown_gradients(q.tape(), s);
     for (std::size_t b = 0; b < s.batch; ++b) {
       for (std::size_t h = 0; h < s.heads; ++h) {
         const Real beta = h % shared_by == 0 ? Real(0) : Real(1);  // the first of those that share a head clears
@@ -180,6 +182,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
                    v_row, 0, ds.data(), s.row());
         for (std::size_t t = 0; t < s.queries; ++t)
           kernels::softmax_marked_backward(p + t * s.row(), rate.keep_scale, ds.data() + t * s.row(), s.row());
+        shown_gradients.copy(ds.data(), b, h, options, 0);
         if (to_q)
           blas::gemm(no, no, s.queries, s.key_width, s.keys, factor, ds.data(), s.row(), k.value().data() + k_at(b, h),
                      k_row, 0, dq.data() + q_at(b, h), q_row);
@@ -188,6 +191,8 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
                      q_row, beta, dk.data() + k_at(b, h), k_row);
       }
     }
+    if (to_q || to_k) shown_gradients.show(q.tape(), "scores_gradient");
+    if (to_q) q.tape().observe("query_gradient", dq);
     pass.accumulate(q, std::move(dq));  // each does nothing where it is not needed
     pass.accumulate(k, std::move(dk));
     pass.accumulate(v, std::move(dv));

@@ -21,6 +21,12 @@ void check(const char* op, const Targets& targets, std::size_t rows, std::size_t
            "target {} is not in [0, {})", target, vocabulary);
 }
 
+Tensor first_rows(const Tensor& x, std::size_t count) {
+  Tensor rows(Shape{count, row_length(x)});
+  std::copy_n(x.data(), rows.size(), rows.data());
+  return rows;
+}
+
 }  // namespace
 
 // loss = 1/divisor sum over rows of -sum_v q_v log softmax(logits)_v;  dlogits = (softmax(logits) - q) / divisor
@@ -77,6 +83,7 @@ Variable projection_cross_entropy(Variable x, Variable weight, Real factor, cons
     for (std::size_t i = 0; i < count; ++i)
       std::copy_n(x.value().data() + kept[first + i] * d, d, tile_x.data() + i * d);
     blas::gemm(no, yes, count, n, d, factor, tile_x.data(), weight.value().data(), 0, logits.data());
+    if (x.tape().options().observer != nullptr) x.tape().observe("logits", first_rows(logits, count));
     for (std::size_t i = 0; i < count; ++i) {
       Real* row = logits.data() + i * n;
       total += kernels::cross_entropy_row(row, needs_x || needs_weight ? row : nullptr, n, targets[kept[first + i]],
@@ -98,6 +105,7 @@ Variable projection_cross_entropy(Variable x, Variable weight, Real factor, cons
                            }
                            if (needs_weight) {
                              kernels::scale(cotangent, dw.data(), dw.data(), dw.size());
+                             x.tape().observe("weight_gradient", dw);
                              pass.accumulate(weight, std::move(dw));
                            }
                          });

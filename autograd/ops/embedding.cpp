@@ -20,14 +20,39 @@ const Real* row(Variable weight, std::int32_t id) {
   return weight.value().data() + static_cast<std::size_t>(id) * row_length(weight.value());
 }
 
-/// dW[id] += factor dy of each place
+/// dw[id] += factor dy of each place
+void add_to_rows(const Tensor& dy, const Ids& ids, Real factor, Real* dw) {
+  const std::size_t d = row_length(dy);
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    kernels::axpy(factor, dy.data() + i * d, dw + static_cast<std::size_t>(ids[i]) * d, d);
+}
+
 void backward_to_rows(BackwardPass& pass, Variable weight, const Ids& ids, Real factor) {
   if (!pass.needs(weight)) return;
-  const std::size_t d = row_length(weight.value());
   const auto dw = pass.slot(weight);
   if (dw.beta == 0) std::fill_n(dw.data, weight.value().size(), Real(0));
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    kernels::axpy(factor, pass.gradient().data() + i * d, dw.data + static_cast<std::size_t>(ids[i]) * d, d);
+  add_to_rows(pass.gradient(), ids, factor, dw.data);
+}
+
+/// Shows an observer the two parts of a sum y of tokens and positions, positions first, where there are any.
+void observe_parts(const Tensor& y, Variable weight, const Ids& ids, Real factor, Variable positions,
+                   std::size_t first_position) {
+  const std::size_t length = y.shape()[1], d = row_length(y);
+  if (positions) {
+    Tensor rows(Shape{length, d});
+    std::copy_n(positions.value().data() + first_position * d, rows.size(), rows.data());
+    weight.tape().observe("positions", rows);
+  }
+  Tensor tokens = empty_like(y);
+  for (std::size_t i = 0; i < ids.size(); ++i) kernels::scale(factor, row(weight, ids[i]), tokens.data() + i * d, d);
+  weight.tape().observe("tokens", tokens);
+}
+
+/// Shows an observer what a weight's gradient gets from here.
+void observe_weight_gradient(const BackwardPass& pass, Variable weight, const Ids& ids, Real factor) {
+  Tensor dw = zeros(weight.shape());
+  add_to_rows(pass.gradient(), ids, factor, dw.data());
+  weight.tape().observe("weight_gradient", dw);
 }
 
 }  // namespace
@@ -44,7 +69,7 @@ Variable embedding(Variable weight, const Ids& ids, const Shape& shape) {
 }
 
 // y[b, t] = factor s W[id] + P[first + t];  dW[id] += factor s dy[b, t],  ds = factor sum(W[id] dy[b, t]),
-// dP[first + t] += sum over b of dy[b, t]
+// dP[first + t] += sum over b of dy[b, t].
 Variable embedding_with_positions(Variable weight, const Ids& ids, std::size_t batch_size, std::size_t length,
                                   Real factor, Variable learned_factor, Variable positions,
                                   std::size_t first_position) {
@@ -64,8 +89,11 @@ Variable embedding_with_positions(Variable weight, const Ids& ids, std::size_t b
     kernels::scale(both, row(weight, ids[i]), to, d);
     if (positions) kernels::accumulate(positions.value().data() + (first_position + i % length) * d, to, d);
   }
+  const bool observed = weight.tape().options().observer != nullptr;
+  if (observed) observe_parts(y, weight, ids, both, positions, first_position);
   return weight.tape().record(op, std::move(y), {weight, learned_factor, positions}, [=](BackwardPass& pass) {
     backward_to_rows(pass, weight, ids, both);
+    if (observed && pass.needs(weight)) observe_weight_gradient(pass, weight, ids, both);
     if (pass.needs(learned_factor)) {
       double sum = 0;
       for (std::size_t i = 0; i < ids.size(); ++i)

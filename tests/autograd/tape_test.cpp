@@ -210,11 +210,14 @@ TEST_CASE("an observer sees values as they are recorded and gradients as they ar
   CHECK(recorder.values == Seen{{"encoder", "input", 8},
                                 {"encoder.gain", "parameter", 1},
                                 {"encoder", "scale_by", 8},
+                                {"encoder.0.attention", "factor", 1},
                                 {"encoder.0.attention", "scores", 4},
                                 {"encoder.0.attention", "weights", 4},
                                 {"encoder.0.attention", "attention", 8},
                                 {"encoder", "activation", 8},
-                                {"encoder", "sum", 1}});
+                                {"encoder", "sum", 1},
+                                {"encoder.0.attention", "scores_gradient", 4},
+                                {"encoder.0.attention", "query_gradient", 8}});
   CHECK(recorder.gradients == Seen{{"encoder", "sum", 1},
                                    {"encoder", "activation", 8},
                                    {"encoder.0.attention", "attention", 8},
