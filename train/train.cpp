@@ -19,6 +19,13 @@ std::vector<Batch> next_batches(Batcher& batcher, TrainState& state, std::size_t
   return batches;
 }
 
+/// On the validation split. Throws Diverged, at `update`, where the loss is not finite.
+Evaluation measure(const Training& run, const TrainOptions& options, std::uint64_t update) {
+  Evaluation evaluation = evaluate(run.model, run.valid_pairs, {evaluation_batch_size, options.evaluate_sequences});
+  if (!std::isfinite(evaluation.loss)) throw Diverged(update, "the validation loss");
+  return evaluation;
+}
+
 /// Takes an evaluation into the state; whether it is a new best.
 bool take(const Evaluation& evaluation, Metric metric, TrainState& state) {
   const double value = value_of(metric, evaluation);
@@ -44,6 +51,7 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
   Batcher batcher(run.train_pairs, options.batching, run.seed);
   Updater updater(run, options);
 
+  if (options.evaluate_at_start && state.update == 0) listener.evaluated(0, measure(run, options, 1), false);
   while (!state.finished) {
     const std::uint64_t epoch = state.epoch;
     const std::vector<Batch> batches = next_batches(batcher, state, options.accumulate);
@@ -55,9 +63,7 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
 
     bool best = false;
     if (state.update % options.evaluate_every == 0 || state.update == options.updates) {
-      const Evaluation evaluation =
-          evaluate(run.model, run.valid_pairs, {evaluation_batch_size, options.evaluate_sequences});
-      if (!std::isfinite(evaluation.loss)) throw Diverged(state.update, "the validation loss");
+      const Evaluation evaluation = measure(run, options, state.update);
       run.schedule.observe(evaluation.loss);
       best = take(evaluation, options.metric, state);
       listener.evaluated(state.update, evaluation, best);
@@ -94,6 +100,8 @@ void TrainOptions::fields(Fields& f) {
   f("evaluate_every", evaluate_every, "evaluation on the validation split", Unit{"updates"}, at_least(1));
   f("evaluate_sequences", evaluate_sequences, "validation pairs that are translated for sequence_accuracy",
     Unit{"pairs"});
+  f("evaluate_at_start", evaluate_at_start,
+    "evaluate before the first update as well, logged as update 0; it does not count for the best or for patience");
   f("metric", metric, "on the validation split: what the best checkpoint and early stopping go by");
   f("patience", patience, "stop after so many evaluations without improvement; null: never", Unit{"evaluations"},
     at_least(1));

@@ -27,6 +27,7 @@ struct TrainOptions {
   double label_smoothing = 0;
   std::size_t evaluate_every = 200;
   std::size_t evaluate_sequences = 200;
+  bool evaluate_at_start = false;
   Metric metric = Metric::loss;
   std::optional<std::size_t> patience;
   std::optional<double> stop_at;
@@ -68,6 +69,7 @@ class TrainListener {
   /// The gradients of an update, before it is applied.
   virtual void gradients(std::uint64_t /*update*/, const ParameterSet&) {}
   virtual void updated(const UpdateRecord&) {}
+  /// After so many updates; 0: before the first, which is never the best.
   virtual void evaluated(std::uint64_t /*update*/, const Evaluation&, bool /*best*/) {}
   /// To save everything; called every checkpoint_every updates, after an evaluation with a new best, and at the end.
   virtual void checkpoint(const TrainState&, bool /*best*/) {}

@@ -30,13 +30,15 @@ TEST_CASE("interrupted after any update and resumed, a run ends as one that neve
 
 TEST_CASE("killed at any update and resumed from the latest checkpoint, a run ends as one that never stopped") {
   for (const std::size_t replicas : {1, 3}) {
-    Run whole(tiny(replicas));
+    TrainOptions options = tiny(replicas);
+    options.evaluate_at_start = replicas == 3;
+    Run whole(options);
     whole.go();
     for (std::uint64_t k = 1; k <= 11; ++k) {
       CAPTURE(replicas);
       CAPTURE(k);
       const test::TemporaryDirectory directory;
-      Run first(tiny(replicas), directory.path()), second(tiny(replicas), directory.path());
+      Run first(options, directory.path()), second(options, directory.path());
       first.kill_at = k;
       CHECK_THROWS_AS(first.go(), Killed);
       second.resume(first.log);

@@ -70,6 +70,42 @@ TEST_CASE("checkpoints are written on time, at a new best and at the end") {
   CHECK(run.saved_at == std::vector<std::uint64_t>{4, 8, 11});
 }
 
+TEST_CASE("an evaluation before the first update is logged as update 0, and changes nothing else") {
+  TrainOptions options = tiny();
+  Run without(options);
+  without.go();
+  options.evaluate_at_start = true;
+  Run with(options);
+  const Evaluation before = evaluate(with.toy.transformer, with.valid_pairs, {64, options.evaluate_sequences});
+  with.go();
+  REQUIRE(with.log.size() == without.log.size() + 1);
+  CHECK(with.log[0] == fmt::format("0 {} {} {} {} {} {}", before.loss, before.token_accuracy, before.sequence_accuracy,
+                                   before.target_tokens, before.decoded, false));
+  with.log.erase(with.log.begin());
+  check_same(with, without);
+}
+
+TEST_CASE("an evaluation before the first update is not the best, however good") {
+  TrainOptions options = tiny();
+  options.evaluate_at_start = true;
+  options.metric = Metric::token_accuracy;
+  options.stop_at = 0;
+  options.patience = 1;
+  Run run(options, "", 1e-12);
+  run.go();
+  CHECK(run.bests == std::vector<bool>{false, true});
+  CHECK(run.state.best_update == 3);
+}
+
+TEST_CASE("a loss that is not finite before the first update ends the run there") {
+  TrainOptions options = tiny();
+  options.evaluate_at_start = true;
+  Run run(options);
+  run.toy.parameters.find("decoder.norm.weight").value.data()[0] = std::numeric_limits<Real>::infinity();
+  CHECK_THROWS_WITH_AS(run.go(), "diverged at update 1: the validation loss is not finite", Diverged);
+  CHECK(run.log.empty());
+}
+
 TEST_CASE("a run stops when it is out of patience") {
   TrainOptions options = tiny();
   options.updates = 1000;
