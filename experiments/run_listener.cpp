@@ -20,20 +20,22 @@ LogPosition LogPosition::parse(const std::string& text) {
   return position;
 }
 
-RunListener::RunListener(Console& console, const RunFolder& folder, const RunConfig& config,
-                         const ParameterSet& parameters, const Optimizer& optimizer, const Schedule& schedule,
+RunListener::RunListener(Console& console, const RunFolder& folder, const RunConfig& config, const Training& training,
                          const LogPosition& position, const StopSignals& signals,
                          std::function<void(std::uint64_t)> after_update)
     : console_(console),
       config_(config),
-      parameters_(parameters),
-      optimizer_(optimizer),
-      schedule_(schedule),
+      parameters_(training.parameters),
+      optimizer_(training.optimizer),
+      schedule_(training.schedule),
       signals_(signals),
       after_update_(std::move(after_update)),
       checkpoints_(folder.checkpoints(), config.train.keep_checkpoints),
       metrics_(folder.metrics(), position.metrics) {
-  if (config.probe.every > 0) probe_log_.emplace(folder.probe(), position.probe);
+  if (config.probe.every > 0) {
+    probe_log_.emplace(folder.probe(), position.probe);
+    noise_meter_.emplace(training.model, training.parameters);
+  }
   sync_folder(folder.path);  // the logs themselves must be there after a loss of power
   for (const EvaluationRecord& record : read_metrics(folder.metrics()).evaluations) take(record);
 }
@@ -44,21 +46,32 @@ void RunListener::take(const EvaluationRecord& record) {
 }
 
 Observer* RunListener::observer(std::uint64_t update, std::size_t index, const Batch& batch) {
-  if (index > 0 || !probes(update)) return nullptr;  // of all batches alike, the first
-  probe_.set_lengths(batch.source_lengths, batch.target_lengths);
-  return &probe_;
+  if (!probes(update)) return nullptr;
+  noise_meter_->watch(index, batch);
+  return probe_.watch(index, batch);
 }
 
 void RunListener::gradients(std::uint64_t update, const ParameterSet& parameters) {
   if (!probes(update)) return;
   probe_.parameters(parameters);
+  const auto noise =
+      noise_meter_->measure(config_.train.label_smoothing, config_.seed, update * config_.train.accumulate);
+  if (noise) probe_.noise(*noise);
+  write_probe(update);  // now, because an update that diverges goes no further
+}
+
+void RunListener::write_probe(std::uint64_t update) {
   std::vector<std::string> lines;
-  for (const Probe::Record& record : probe_.records()) lines.push_back(to_json_line(update, record));
+  for (const Probe::Record& record : probe_.take_records()) lines.push_back(to_json_line(update, record));
   probe_log_->write(fmt::format("{}", fmt::join(lines, "\n")));  // hundreds of lines, one call of the system
-  probe_.clear();
 }
 
 void RunListener::updated(const UpdateRecord& record) {
+  if (probes(record.update)) {
+    probe_.updated(parameters_);
+    write_probe(record.update);
+    probe_.clear();
+  }
   tokens_ += record.source_tokens + record.target_tokens;
   if (record.update % config_.train.log_every == 0 || record.update == config_.train.updates)
     metrics_.write(to_json_line(record));

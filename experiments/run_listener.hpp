@@ -28,9 +28,8 @@ class RunListener : public TrainListener {
  public:
   /// Cuts the logs back to `position`; what they hold then counts as logged by this listener. The arguments must
   /// outlive it.
-  RunListener(Console& console, const RunFolder& folder, const RunConfig& config, const ParameterSet& parameters,
-              const Optimizer& optimizer, const Schedule& schedule, const LogPosition& position,
-              const StopSignals& signals, std::function<void(std::uint64_t)> after_update);
+  RunListener(Console& console, const RunFolder& folder, const RunConfig& config, const Training& training,
+              const LogPosition& position, const StopSignals& signals, std::function<void(std::uint64_t)> after_update);
 
   Observer* observer(std::uint64_t update, std::size_t index, const Batch& batch) override;
   void gradients(std::uint64_t update, const ParameterSet& parameters) override;
@@ -47,7 +46,9 @@ class RunListener : public TrainListener {
 
  private:
   void take(const EvaluationRecord& record);
-  bool probes(std::uint64_t update) const { return probe_log_ && update % config_.probe.every == 0; }
+  /// The first update, which shows the initial parameters, and every multiple of the interval.
+  bool probes(std::uint64_t update) const { return probe_log_ && (update == 1 || update % config_.probe.every == 0); }
+  void write_probe(std::uint64_t update);
 
   Console& console_;
   const RunConfig& config_;
@@ -60,6 +61,7 @@ class RunListener : public TrainListener {
   JsonLines metrics_;
   std::optional<JsonLines> probe_log_;
   Probe probe_;
+  std::optional<NoiseMeter> noise_meter_;
   std::uint64_t tokens_ = 0;
   std::optional<EvaluationRecord> last_, best_;
 };

@@ -86,8 +86,7 @@ Progress restore(const RunFolder& folder, const RunConfig& config, ParameterSet&
 int run(const Training& training, const RunConfig& config, const RunFolder& folder, const Progress& progress,
         const TrainArguments& arguments, Console& console) {
   const StopSignals signals;
-  RunListener listener(console, folder, config, training.parameters, training.optimizer, training.schedule,
-                       progress.position, signals, arguments.after_update);
+  RunListener listener(console, folder, config, training, progress.position, signals, arguments.after_update);
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   TrainState state;

@@ -1,6 +1,7 @@
 #include "experiments/metrics_reader.hpp"
 #include "experiments/usage_error.hpp"
 #include "tests/experiments/small_run.hpp"
+#include "train/safetensors.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <sstream>
 
 namespace {
@@ -122,8 +124,69 @@ TEST_CASE("the probe's records are of one batch of an update") {
       ++seen[record.dump()];
     }
   }
-  CHECK(seen.size() == 2 * 3 * 3);  // updates, attentions, statistics
+  CHECK(seen.size() == 3 * 3 * 6);  // updates (1, 5 and 10), attentions, statistics
   for (const auto& [record, times] : seen) CHECK_MESSAGE(times == 1, record);
+}
+
+TEST_CASE("the probe watches update 1 and every multiple, before and after each is applied") {
+  SmallRun run;
+  run.settings = {"probe.every=4", "train.replicas=2"};
+  REQUIRE(run.train(run.arguments("run")) == 0);
+  const std::set<int> watched = {1, 4, 8};
+  std::map<std::string, std::set<int>> updates;
+  std::istringstream lines(read_file(run.directory.path("run/probe.jsonl")));
+  for (std::string line; std::getline(lines, line);) {
+    const auto record = nlohmann::json::parse(line);
+    CHECK_MESSAGE(record["value"].is_number(), line);
+    updates[record["statistic"]].insert(record["update"].get<int>());
+  }
+  for (const char* statistic : {"rms", "gradient_rms", "norm", "gradient_norm", "gradient_norm_input", "update_ratio",
+                                "update_ratio_touched", "entropy", "own_input", "rho", "squared_norm", "p95"})
+    CHECK_MESSAGE(updates[statistic] == watched, statistic);
+}
+
+TEST_CASE("watching changes no bit of training, and who does not watch has no probe.jsonl") {
+  SmallRun run;
+  run.settings = {"probe.every=0"};
+  REQUIRE(run.train(run.arguments("off")) == 0);
+  REQUIRE(run.train(run.arguments("off_again")) == 0);
+  run.settings = {"probe.every=1"};
+  REQUIRE(run.train(run.arguments("on")) == 0);
+  const auto file = [&](const std::string& name) { return read_file(run.directory.path(name)); };
+  CHECK_FALSE(fs::exists(run.directory.path("off/probe.jsonl")));
+  for (const char* name : {"/checkpoints/best.safetensors", "/checkpoints/update-00000010.safetensors"}) {
+    CHECK(file(std::string("off") + name) == file(std::string("off_again") + name));
+    // Metadata tell how long probe.jsonl is; the tensors are the same.
+    const TensorFile off = read_safetensors(run.directory.path(std::string("off") + name)),
+                     on = read_safetensors(run.directory.path(std::string("on") + name));
+    REQUIRE(off.tensors.size() == on.tensors.size());
+    for (const auto& [key, tensor] : off.tensors) CHECK_MESSAGE(tensor == on.tensors.at(key), key);
+  }
+  CHECK(file("off/metrics.jsonl") == file("on/metrics.jsonl"));
+}
+
+TEST_CASE("an evaluation before the first update is logged as update 0, and once where the run is resumed") {
+  SmallRun run;
+  REQUIRE(run.train(run.arguments("without")) == 0);
+  run.settings = {"train.evaluate_at_start=true"};
+  REQUIRE(run.train(run.arguments("with")) == 0);
+  TrainArguments arguments = run.arguments("killed");
+  for (const std::uint64_t last : {2, 6}) {  // before the first checkpoint and after it
+    arguments.resume = last == 6;
+    arguments.after_update = [=](std::uint64_t update) {
+      if (update == last) throw Killed();
+    };
+    CHECK_THROWS_AS(run.train(arguments), Killed);
+  }
+  REQUIRE(run.train(run.arguments("killed", true)) == 0);
+  CHECK(run.result("killed") == run.result("with"));
+
+  const std::string with = read_file(run.directory.path("with/metrics.jsonl"));
+  const std::size_t first_line = with.find('\n') + 1;
+  CHECK(with.substr(first_line) == read_file(run.directory.path("without/metrics.jsonl")));
+  const EvaluationRecord start = decode_metrics(with, "with").evaluations.front();
+  CHECK(start.update == 0);
+  CHECK_FALSE(start.best);
 }
 
 TEST_CASE("a folder that the system does not show is an error with its name") {

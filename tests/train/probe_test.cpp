@@ -38,7 +38,7 @@ TEST_CASE("gradients are recorded as their rms") {
 TEST_CASE("scores are recorded as their standard deviation and maximum") {
   Probe probe;
   probe.value("a.b", "scores", tensor_of({1, 1, 2, 2}, {1, 2, 3, 6}));
-  REQUIRE(probe.records().size() == 2);
+  REQUIRE(probe.records().size() == 4);  // of the layer and of its only head
   CHECK(probe.records()[0].statistic == "std");
   CHECK(probe.records()[0].number == Approx(std::sqrt(3.5)));  // squares 50/4, mean 3
   CHECK(probe.records()[1].statistic == "max");
@@ -61,7 +61,8 @@ TEST_CASE("scores of hidden keys, marked by NaN, do not count") {
 double entropy_of(const Tensor& weights) {
   Probe probe;
   probe.value("a.b", "weights", weights);
-  return only(probe, "weights", "entropy");
+  CHECK(probe.records().at(0).statistic == "entropy");
+  return probe.records()[0].number;
 }
 
 TEST_CASE("attention weights are recorded as entropy relative to that of an even look at the same keys") {
@@ -90,7 +91,14 @@ TEST_CASE("attention of padded queries does not count, by the lengths of the sid
   };
   Probe probe;
   CHECK(max_of(probe, "encoder.0.self_attention") == 90);
-  probe.set_lengths({2, 1, 9}, {1, 2, 9});  // of a batch of three, of which a replica has two
+  Batch batch;  // of three, of which a replica has two
+  batch.size = 3;
+  batch.source_length = batch.target_length = 9;
+  batch.source = batch.target_input = batch.target_output = std::vector<TokenId>(27);
+  batch.source_lengths = {2, 1, 9};
+  batch.target_lengths = {1, 2, 9};
+  CHECK(probe.watch(0, batch) == &probe);
+  CHECK(probe.watch(1, batch) == nullptr);  // of all batches of an update alike, the first
   CHECK(max_of(probe, "encoder.0.self_attention") == 50);
   CHECK(max_of(probe, "decoder.0.self_attention") == 90);
   CHECK(max_of(probe, "decoder.0.cross_attention") == 90);

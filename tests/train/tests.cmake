@@ -6,10 +6,14 @@ surd_tests(train
     evaluation_test.cpp
     golden_test.cpp
     golden_trace_test.cpp
+    gradient_noise_test.cpp
     kill_test.cpp
     optimizer_test.cpp
     optimizer_variants_test.cpp
+    probe_attention_test.cpp
+    probe_model_test.cpp
     probe_test.cpp
+    probe_training_test.cpp
     r2_untied_equivalence_test.cpp
     r3_tied_equivalence_test.cpp
     r6_trained_scores_test.cpp

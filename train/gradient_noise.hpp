@@ -1,0 +1,53 @@
+#pragma once
+
+#include "data/batch.hpp"
+#include "layers/transformer.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace surd {
+
+/// The noise of a gradient g of the mean loss over B pairs: E|g_B|^2 = |g|^2 + tr(Sigma) / B, where Sigma is the
+/// covariance of the gradient of one pair. From two sizes of B follow unbiased estimates of both, which may be
+/// negative; to average the noise scale over updates, average the two and divide. McCandlish et al., arXiv 1812.06162,
+/// appendix A.
+struct GradientNoise {
+  double squared_norm;                                   ///< |g|^2
+  double trace;                                          ///< tr(Sigma)
+  double scale() const { return trace / squared_norm; }  ///< in pairs; of use where both are positive
+};
+
+/// From |g_B|^2 at a small and a large B. Throws Error unless small_size < large_size.
+GradientNoise gradient_noise(double small_squares, double small_size, double large_squares, double large_size);
+
+/// Measures the noise of an update by one more pass, over every other pair of its first batch: the same lengths as in
+/// the whole, where pairs of similar length share a batch.
+class NoiseMeter {
+ public:
+  /// Both must outlive it. Takes the memory of the parameters once more.
+  NoiseMeter(const Transformer& model, const ParameterSet& parameters);
+
+  /// Announces the index-th batch of an update; index 0 begins a new one.
+  void watch(std::size_t index, const Batch& batch);
+
+  /// After the passes over those batches, whose gradients the parameters hold. Absent where the first batch is one
+  /// pair, or the loss is not finite. Changes nothing but the meter.
+  std::optional<GradientNoise> measure(double label_smoothing, std::uint64_t seed, std::uint64_t step);
+
+  std::uint64_t passes() const { return passes_; }  ///< made so far
+
+ private:
+  const Transformer& model_;
+  const ParameterSet& parameters_;
+  std::vector<GradientSum> gradients_;
+  Tape tape_;
+  Batch half_;
+  std::size_t pairs_ = 0;
+  std::uint64_t passes_ = 0;
+};
+
+/// Rows 0, 2, 4, ... of a batch; S and T stay.
+Batch every_other_row(const Batch& batch);
+
+}  // namespace surd
