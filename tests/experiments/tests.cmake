@@ -11,6 +11,7 @@ surd_tests(experiments
     read_options_test.cpp
     resume_test.cpp
     run_files_test.cpp
+    statistics_test.cpp
     write_options_test.cpp
     wrong_configs_test.cpp
     yaml_document_test.cpp)
