@@ -37,8 +37,8 @@ struct Endings {
 /// A comparison or check that a hypothesis is made of: one for each arm that a value is looked at, else one.
 struct Check {
   std::string label;  ///< the arm, or "arm - against"
-  double effect = 0;  ///< mean over seeds
-  statistics::Interval interval{};
+  double effect = 0;  ///< mean over seeds; of curves the largest distance, the smallest if they are to differ
+  statistics::Interval interval{};  ///< BCa; of loss curves, the smallest and the largest distance
   std::optional<double> expected;   ///< of a value or slope
   std::optional<double> tolerance;  ///< absolute
   std::vector<std::uint64_t> seeds;
@@ -87,6 +87,15 @@ struct MetricValue {
 };
 std::optional<MetricValue> metric_value(const Study& study, const MetricSpec& metric, std::size_t arm,
                                         const RunResult& result);
+bool is_metric_of_tuning(const MetricSpec& metric);
+/// The same for one seed of the tuning, from its runs over the learning rates (the first coordinate, where none has the
+/// key optimizer.learning_rate): the grid as it was written, without extensions, so that every arm has the same range.
+/// Empty until all of them have ended well or diverged. A largest stable rate is 0 where none is stable, and censored
+/// where all are.
+std::optional<MetricValue> metric_of_tuning(const Study& study, const MetricSpec& metric, const Tuned& search,
+                                            std::uint64_t seed, const KnownResults& known);
+/// Whether a run ended in a NaN or an infinity, or with a loss above the one before training.
+bool has_diverged(const RunResult& result);
 
 /// verdicts.json: all of the above, for machines; equal results give equal bytes.
 std::string to_json(const Study& study, const Analysis& analysis);

@@ -1,5 +1,6 @@
 surd_tests(experiments
   FLOAT
+    analysis_test.cpp
     command_line_test.cpp
     configs_test.cpp
     describe_options_test.cpp
@@ -12,6 +13,9 @@ surd_tests(experiments
     resume_test.cpp
     run_files_test.cpp
     statistics_test.cpp
+    study_checks_test.cpp
+    study_export_test.cpp
+    study_metrics_test.cpp
     write_options_test.cpp
     wrong_configs_test.cpp
     yaml_document_test.cpp)

@@ -1,0 +1,177 @@
+#include "study_runs.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace surd;
+using namespace surd::test;
+
+// Hypotheses without a p: value, slope, identical.
+
+namespace {
+
+using Kind = Hypothesis::Kind;
+using Values = std::vector<double>;
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+const Levels widths = {{"16", 16.0}, {"64", 64.0}, {"256", 256.0}};
+
+Hypothesis value(std::string formula, double tolerance, std::string expect = "") {
+  Hypothesis hypothesis = hypothesis_of(Kind::value, {}, {}, std::move(expect));
+  hypothesis.formula = std::move(formula);
+  hypothesis.tolerance = tolerance;
+  return hypothesis;
+}
+
+/// Final losses sqrt(d) / 10 for d = 16, 64, 256, give or take `spread`.
+struct Widths {
+  Study study;
+  Results results{study};
+
+  explicit Widths(double spread = 0.01, std::size_t seeds = 6) : study(study_of({{"d", widths}}, seeds)) {
+    for (std::size_t arm = 0; arm < 3; ++arm) {
+      Values losses;
+      for (std::size_t i = 0; i < seeds; ++i)
+        losses.push_back(std::sqrt(*widths[arm].second) / 10 * (1 + (i % 2 == 0 ? spread : -spread)));
+      results.losses(arm, losses);
+    }
+  }
+  HypothesisResult judged(Hypothesis hypothesis) {
+    study.hypotheses = {std::move(hypothesis)};
+    return analyse(study, results.known()).hypotheses[0];
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a value is where its formula says, in every arm selected") {
+  Widths widths_study;
+  const HypothesisResult supported = widths_study.judged(value("sqrt(d) / 10", 0.1));
+  CHECK(supported.verdict == Verdict::supported);
+  CHECK_FALSE(supported.p.has_value());
+  REQUIRE(supported.checks.size() == 3);
+  CHECK(supported.checks[1].label == "d=64");
+  CHECK(*supported.checks[1].expected == doctest::Approx(0.8));
+  CHECK(*supported.checks[1].tolerance == 0.1);
+  CHECK(contains(supported.reason, "final_loss holds in 3 of 3 cases"));
+  CHECK(contains(supported.reason, "6 seeds, nothing tuned, as expected (sqrt(d) / 10 ± 0.1)"));
+
+  // The interval of the widest, 1.6 +- 0.008 or so, has to be inside as a whole.
+  CHECK(widths_study.judged(value("sqrt(d) / 10", 0.002)).verdict == Verdict::undecided);
+  const HypothesisResult refuted = widths_study.judged(value("0.4", 0.1));
+  CHECK(refuted.verdict == Verdict::refuted);
+  CHECK(refuted.checks[0].verdict == Verdict::supported);
+  CHECK(refuted.checks[2].verdict == Verdict::refuted);
+  CHECK(contains(refuted.reason, "holds in 1 of 3 cases; in d=256 is 1.6 nats"));
+
+  Hypothesis relative = value("sqrt(d) / 10", 0.02);
+  relative.relative = true;
+  CHECK(widths_study.judged(relative).verdict == Verdict::supported);
+  CHECK(*widths_study.judged(relative).checks[2].tolerance == doctest::Approx(0.032));
+  Hypothesis one = value("0.4", 0.1);
+  one.arm = {{"d", "16"}};
+  CHECK(widths_study.judged(one).verdict == Verdict::supported);
+  one.arm = {{"d", "32"}};
+  CHECK(contains(widths_study.judged(one).reason, "no such arm"));
+}
+
+TEST_CASE("a value may be bounded on one side") {
+  Widths widths_study;
+  CHECK(widths_study.judged(value("2", 0, "at_most")).verdict == Verdict::supported);
+  CHECK(widths_study.judged(value("1", 0, "at_most")).verdict == Verdict::refuted);
+  CHECK(widths_study.judged(value("1.6", 0, "at_most")).verdict == Verdict::undecided);
+  CHECK(widths_study.judged(value("1.6", 0.1, "at_most")).verdict == Verdict::supported);
+  CHECK(widths_study.judged(value("0.3", 0, "at_least")).verdict == Verdict::supported);
+  CHECK(widths_study.judged(value("0.5", 0, "at_least")).verdict == Verdict::refuted);
+  CHECK_THROWS_AS(widths_study.judged(value("0.5", 0, "about")), Error);
+}
+
+TEST_CASE("formulas know the arm's numbers and V, and nothing else") {
+  Widths widths_study(0);
+  CHECK(*widths_study.judged(value("ln(V) + d", 1)).checks[0].expected == doctest::Approx(std::log(32.0) + 16));
+  CHECK_THROWS_WITH_AS(widths_study.judged(value("width", 1)),
+                       "hypothesis: 'It is so': its formula 'width' knows no number 'width' in arm 'd=16'", Error);
+  Study study = study_of({{"d", widths}}, 6);
+  study.hypotheses = {value("ln(V)", 1)};
+  CHECK(contains(analyse(study, Results(study).known()).hypotheses[0].reason, "of 18 runs 18 have not ended"));
+}
+
+TEST_CASE("values of fewer than six seeds, or with a run missing, decide nothing") {
+  const HypothesisResult five = Widths(0.01, 5).judged(value("sqrt(d) / 10", 0.1));
+  CHECK(five.verdict == Verdict::undecided);
+  CHECK(five.checks[0].verdict == Verdict::undecided);
+  CHECK(contains(five.reason, "6 seeds are needed and there are 5"));
+  Widths failed;
+  failed.results.at(0, 2) = failed_run();
+  const HypothesisResult result = failed.judged(value("0.4", 0.1));  // although it fails in other arms
+  CHECK(result.verdict == Verdict::undecided);
+  CHECK(contains(result.reason, "of 18 runs 1 failed"));
+}
+
+TEST_CASE("a slope over an axis, for every combination of the others") {
+  Widths widths_study;
+  Hypothesis slope = value("1/2", 0.03);
+  slope.kind = Kind::slope;
+  slope.over = "d";
+  HypothesisResult result = widths_study.judged(slope);
+  CHECK(result.verdict == Verdict::supported);
+  REQUIRE(result.checks.size() == 1);
+  CHECK(result.checks[0].effect == doctest::Approx(0.5));
+  CHECK(contains(result.reason, "the slope of log final_loss over log d of all arms is 0.5 [0.5, 0.5] for 0.5"));
+  slope.formula = "0";
+  CHECK(widths_study.judged(slope).verdict == Verdict::refuted);
+  slope.arm = {{"d", "16"}};
+  CHECK(contains(widths_study.judged(slope).reason, "a slope needs two levels of 'd' or more"));
+
+  Study study = study_of({{"power", {{"half", 0.5}, {"one", 1.0}}}, {"d", widths}}, 6);
+  Results results(study);
+  for (std::size_t arm = 0; arm < study.arms.size(); ++arm) {
+    const auto numbers = study.numbers(arm);
+    results.losses(arm, Values(6, 0.01 * std::pow(numbers.at("d"), numbers.at("power"))));
+  }
+  slope.arm.clear();
+  slope.formula = "power";
+  study.hypotheses = {slope};
+  result = analyse(study, results.known()).hypotheses[0];
+  CHECK(result.verdict == Verdict::supported);
+  REQUIRE(result.checks.size() == 2);
+  CHECK(result.checks[1].label == "power=one");
+  CHECK(result.checks[1].effect == doctest::Approx(1));
+  results.at(0, 1) = run_with(0);
+  CHECK(contains(analyse(study, results.known()).hypotheses[0].reason, "of 36 runs 1 has no such value"));
+}
+
+TEST_CASE("loss curves are the same, or differ, in every seed") {
+  Study study = study_of({{"alpha", {{"one", {}}, {"sqrt(d)", {}}}}}, 6);
+  Results results(study);
+  results.losses(0, Values(6, 1));
+  results.losses(1, Values(6, 1));
+  const auto judged = [&](const char* expect, double tolerance) {
+    Hypothesis hypothesis = hypothesis_of(Kind::identical, {{"alpha", "one"}}, {{"alpha", "sqrt(d)"}}, expect);
+    hypothesis.tolerance = tolerance;
+    study.hypotheses = {hypothesis};
+    return analyse(study, results.known()).hypotheses[0];
+  };
+  CHECK(judged("same", 0).verdict == Verdict::supported);
+  CHECK(judged("different", 0).verdict == Verdict::refuted);
+  CHECK(contains(judged("same", 0).reason, "no farther apart than 0 in every seed"));
+
+  results.at(1, 3).metrics.updates[0].loss += 0.25;
+  CHECK(judged("same", 0).verdict == Verdict::refuted);
+  CHECK(judged("same", 0.25).verdict == Verdict::supported);
+  CHECK(judged("different", 0).verdict == Verdict::refuted);  // mixed
+  CHECK(judged("same", 0).checks[0].values == Values{0, 0, 0.25, 0, 0, 0});
+  CHECK(judged("same", 0).checks[0].effect == 0.25);
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) results.at(1, seed).metrics.updates[1].loss -= 0.5;
+  CHECK(judged("different", 0.4).verdict == Verdict::supported);
+  CHECK(judged("different", 0.5).verdict == Verdict::refuted);
+
+  results.at(1, 1).metrics.updates.pop_back();  // ended earlier: no tolerance makes them the same
+  CHECK(judged("same", 10).verdict == Verdict::refuted);
+  results.at(1, 1) = failed_run();
+  CHECK(judged("same", 10).verdict == Verdict::undecided);
+  CHECK(contains(judged("same", 10).reason, "of 12 runs 1 failed"));
+  study.seeds.pop_back();
+  results.losses(1, Values(6, 1));
+  CHECK(contains(judged("same", 0).reason, "6 seeds are needed"));
+}

@@ -1,0 +1,94 @@
+#include "study_runs.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+using namespace surd;
+using namespace surd::test;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+struct Exported {
+  Study study = study_of({{"alpha", {{"one", 1.0}, {"a|b, \"c\"", 2.0}}}}, 6);
+  Results results{study};
+
+  Exported() {
+    MetricSpec steps;
+    steps.name = "steps";
+    steps.kind = MetricSpec::Kind::updates_to;
+    steps.unit = "updates";
+    steps.target = 0.1;
+    study.metrics.push_back(steps);
+    study.claims = {3};
+    study.hypotheses = {
+        hypothesis_of(Hypothesis::Kind::difference, {{"alpha", "a|b, \"c\""}}, {{"alpha", "one"}}, "lower")};
+    study.hypotheses[0].claim = 3;
+    results.losses(0, {1, 1.1, 1, 0.9, 1, 1 / 3.0});
+    results.losses(1, {0.1, 0.2, 0.1, 0.2, 0.1, 0.1});
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Exported, "verdicts.json holds everything, to the last bit, and no more than the results say") {
+  const Analysis analysis = analyse(study, results.known());
+  const std::string text = to_json(study, analysis);
+  CHECK(text == to_json(study, analyse(study, results.known())));
+  CHECK(text.back() == '\n');
+  const auto json = nlohmann::json::parse(text);
+  CHECK(json["question"] == "A question?");
+  CHECK(json["runs"]["finished"] == 12);
+  const auto& hypothesis = json["hypotheses"][0];
+  CHECK(hypothesis["verdict"] == "supported");
+  CHECK(hypothesis["p"].get<double>() == 0.03125);
+  CHECK(hypothesis["checks"][0]["effect"].get<double>() == analysis.hypotheses[0].checks[0].effect);
+  CHECK(hypothesis["checks"][0]["interval"][1].get<double>() == analysis.hypotheses[0].checks[0].interval.high);
+  CHECK(hypothesis["checks"][0]["expected"].is_null());
+  CHECK(hypothesis["checks"][0]["seeds"].size() == 6);
+  CHECK(json["claims"][0]["verdict"] == "supported");
+  CHECK(json["arms"][1]["levels"]["alpha"] == "a|b, \"c\"");
+  REQUIRE(json["summaries"].size() == 4);
+  CHECK(json["summaries"][0]["values"][5].get<double>() == 1 / 3.0);
+  CHECK(json["summaries"][2]["censored"] == 6);
+  CHECK(json["factor_effects"][0]["axes"][0] == "alpha");
+
+  const auto empty = nlohmann::json::parse(to_json(study, analyse(study, Results(study).known())));
+  CHECK(empty["hypotheses"][0]["checks"][0]["effect"].is_null());
+  CHECK(empty["hypotheses"][0]["p"].is_null());
+  CHECK(empty["runs"]["missing"] == 12);
+}
+
+TEST_CASE_FIXTURE(Exported, "the report in Markdown has its tables whole") {
+  results.at(1, 6) = diverged_run();
+  const std::string text = to_markdown(study, analyse(study, results.known()));
+  CHECK(contains(text, "# A title\n\nA question?\n"));
+  CHECK(contains(text, "12 runs: 11 finished, 1 diverged, 0 failed, 0 not ended. 6 seeds an arm."));
+  CHECK(contains(text, "| It is so | undecided | alpha=a\\|b, \"c\" - alpha=one |"));
+  CHECK(contains(text, "| final_loss (nats) | alpha=one | shared | "));
+  CHECK(contains(text, "| steps (updates) | alpha=one | shared | 100 | [100, 100] | 6 | 6 |"));
+  CHECK(contains(text, "| alpha=a\\|b, \"c\" |  | 6 | 1 | [0.03005, 0.5635] | 0 |"));
+  CHECK(contains(text, "- Claim 3 is undecided"));
+  CHECK_FALSE(contains(text, "Tuned settings"));
+  CHECK_FALSE(contains(text, "quick run"));
+  study.quick = true;
+  CHECK(contains(to_markdown(study, analyse(study, results.known())), "nothing in it is evidence"));
+
+  add_tuning(study);
+  CHECK(contains(to_markdown(study, analyse(study, results.known())), "| alpha=one | not done | no | "));
+  tune(study, results, 0, [](double rate, std::uint64_t) { return run_with(rate == 0.01 ? 0.5 : 1.5); });
+  CHECK(contains(to_markdown(study, analyse(study, results.known())),
+                 "| alpha=one | optimizer.learning_rate=0.01 | no | 9 |"));
+}
+
+TEST_CASE_FIXTURE(Exported, "runs.csv has a row a run and metric") {
+  results.remove(1, 6);
+  const std::string text = to_csv(study, results.known());
+  CHECK(std::count(text.begin(), text.end(), '\n') == 1 + 12 * 2);
+  CHECK(contains(text, "run,alpha,settings,seed,status,metric,value,unit,censored\n"));
+  CHECK(contains(text, ",one,,6,finished,final_loss,0.3333333333333333,nats,0\n"));
+  CHECK(contains(text, ",one,,6,finished,steps,100,updates,1\n"));
+  CHECK(contains(text, ",\"a|b, \"\"c\"\"\",,6,missing,final_loss,,nats,0\n"));
+}
