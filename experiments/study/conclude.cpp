@@ -13,10 +13,13 @@ std::string reason(const Finding& finding) {
   }
   std::string p;
   if (result.p) p = fmt::format(", p = {} ({} after Holm)", short_number(*result.p), short_number(*result.p_holm));
-  const char* words = result.verdict == Verdict::supported ? "as expected"
-                      : result.verdict == Verdict::refuted ? "against what was expected"
-                                                           : "which decides nothing; expected was";
-  return fmt::format("{}{}, {}, {} ({}).", finding.observed, p, finding.context, words, finding.expected);
+  std::string words;
+  switch (result.verdict) {
+    case Verdict::supported: words = fmt::format("as expected ({})", finding.expected); break;
+    case Verdict::refuted: words = fmt::format("against what was expected ({})", finding.expected); break;
+    case Verdict::undecided: words = fmt::format("which does not decide whether it is {}", finding.expected); break;
+  }
+  return fmt::format("{}{}, {}, {}.", finding.observed, p, finding.context, words);
 }
 
 }  // namespace

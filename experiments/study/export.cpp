@@ -9,7 +9,7 @@ namespace {
 using Cells = std::vector<std::string>;
 
 /// What Markdown would read as the end of a cell or of the table.
-std::string cell(std::string text) {
+std::string cell(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
     if (c == '|') escaped += '\\';

@@ -16,6 +16,18 @@ Json to_json(const statistics::Interval& interval) { return Json::array({interva
 
 Json to_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
+std::string word(Hypothesis::Kind kind) {
+  switch (kind) {
+    case Hypothesis::Kind::difference: return "difference";
+    case Hypothesis::Kind::equivalence: return "equivalence";
+    case Hypothesis::Kind::interaction: return "interaction";
+    case Hypothesis::Kind::value: return "value";
+    case Hypothesis::Kind::slope: return "slope";
+    case Hypothesis::Kind::identical: break;
+  }
+  return "identical";
+}
+
 Json to_json(const std::vector<Change>& settings) {
   Json json = Json::object();
   for (const Change& change : settings) json[change.key] = change.value;
@@ -42,10 +54,24 @@ Json to_json(const Check& check) {
 
 Json to_json(const Study& study, const HypothesisResult& result) {
   const Hypothesis& hypothesis = study.hypotheses[result.hypothesis];
-  Json json = {{"name", hypothesis.name},          {"claim", hypothesis.claim == 0 ? Json() : Json(hypothesis.claim)},
-               {"metric", hypothesis.metric},      {"verdict", word(result.verdict)},
-               {"reason", result.reason},          {"p", to_json(result.p)},
-               {"p_holm", to_json(result.p_holm)}, {"checks", Json::array()}};
+  Json json = {{"name", hypothesis.name},
+               {"claim", hypothesis.claim == 0 ? Json() : Json(hypothesis.claim)},
+               {"kind", word(hypothesis.kind)},
+               {"metric", hypothesis.metric},
+               {"regime", word(hypothesis.regime)},
+               {"arm", Json(hypothesis.arm)},
+               {"against", Json(hypothesis.against)},
+               {"under", Json(hypothesis.under)},
+               {"versus", Json(hypothesis.versus)},
+               {"expect", hypothesis.expect},
+               {"margin", hypothesis.margin},
+               {"over", hypothesis.over},
+               {"formula", hypothesis.formula},
+               {"verdict", word(result.verdict)},
+               {"reason", result.reason},
+               {"p", to_json(result.p)},
+               {"p_holm", to_json(result.p_holm)},
+               {"checks", Json::array()}};
   for (const Check& check : result.checks) json["checks"].push_back(to_json(check));
   return json;
 }

@@ -43,6 +43,10 @@ TEST_CASE_FIXTURE(Exported, "verdicts.json holds everything, to the last bit, an
   CHECK(json["runs"]["finished"] == 12);
   const auto& hypothesis = json["hypotheses"][0];
   CHECK(hypothesis["verdict"] == "supported");
+  CHECK(hypothesis["kind"] == "difference");
+  CHECK(hypothesis["arm"]["alpha"] == "a|b, \"c\"");
+  CHECK(hypothesis["against"].size() == 1);
+  CHECK(hypothesis["under"].is_object());
   CHECK(hypothesis["p"].get<double>() == 0.03125);
   CHECK(hypothesis["checks"][0]["effect"].get<double>() == analysis.hypotheses[0].checks[0].effect);
   CHECK(hypothesis["checks"][0]["interval"][1].get<double>() == analysis.hypotheses[0].checks[0].interval.high);
