@@ -54,11 +54,12 @@ std::vector<Cells> hypothesis_rows(const Study& study, const Analysis& analysis)
     if (result.checks.empty()) rows.push_back({first[0], first[1], "", "", "", last[0], last[1], "0"});
     for (std::size_t i = 0; i < result.checks.size(); ++i) {
       const Check& check = result.checks[i];
-      std::string effect = short_number(check.effect);
-      if (check.expected)
+      const bool known = !check.values.empty();
+      std::string effect = known ? short_number(check.effect) : "";
+      if (known && check.expected)
         effect += fmt::format(" for {} ± {}", short_number(*check.expected), short_number(*check.tolerance));
       rows.push_back({i == 0 ? first[0] : "", i == 0 ? first[1] : word(check.verdict), check.label, effect,
-                      text_of(check.interval), i == 0 ? last[0] : "", i == 0 ? last[1] : "",
+                      known ? text_of(check.interval) : "", i == 0 ? last[0] : "", i == 0 ? last[1] : "",
                       std::to_string(check.seeds.size())});
     }
   }

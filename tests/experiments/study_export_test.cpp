@@ -77,6 +77,7 @@ TEST_CASE_FIXTURE(Exported, "the report in Markdown has its tables whole") {
   CHECK(contains(text, "- Claim 3 is undecided"));
   CHECK_FALSE(contains(text, "Tuned settings"));
   CHECK_FALSE(contains(text, "quick run"));
+  CHECK(contains(to_markdown(study, analyse(study, Results(study).known())), "alpha=one |  |  |  |  | 0 |\n"));
   study.quick = true;
   CHECK(contains(to_markdown(study, analyse(study, results.known())), "nothing in it is evidence"));
 
