@@ -104,6 +104,9 @@ TEST_CASE("a run that failed or has not ended is counted, not dropped") {
   CHECK(contains(analysis.hypotheses[0].reason, "of 20 runs 1 failed"));
   CHECK(analysis.hypotheses[0].checks[0].seeds.size() == 9);
   CHECK(analysis.failed == 1);
+  CHECK(analysis.endings[1].runs == 10);
+  CHECK(analysis.endings[1].failed == 1);
+  CHECK(analysis.endings[1].diverged_interval.high == statistics::wilson(0, 9).high);
   CHECK(analysis.finished == 19);
 
   results.remove(0, 1);
@@ -144,7 +147,8 @@ TEST_CASE("axes that neither side names are averaged over, arm by its like") {
       lower(), hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}, {"tie", "all"}}, {{"alpha", "one"}}, "lower"),
       hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}, {"tie", "all"}}, {{"alpha", "one"}, {"tie", "none"}},
                     "lower"),
-      hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}}, {{"alpha", "two"}}, "lower")};
+      hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}}, {{"alpha", "two"}}, "lower"),
+      hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}}, {{"alpha", "one"}, {"tie", "none"}}, "lower")};
   Results results(study);  // arms: one none, one all, sqrt none, sqrt all
   const Values losses[] = {
       {1, 1, 1, 1, 1, 1}, {2, 2, 2, 2, 2, 2}, {0.5, 0.5, 0.5, 0.5, 0.5, 0.5}, {1.75, 1, 1, 1, 1, 1}};
@@ -154,6 +158,7 @@ TEST_CASE("axes that neither side names are averaged over, arm by its like") {
   // What one side names alone holds for both.
   CHECK(analysis.hypotheses[1].checks[0].values == Values{-0.25, -1, -1, -1, -1, -1});
   CHECK(analysis.hypotheses[2].checks[0].values == Values{0.75, 0, 0, 0, 0, 0});
+  CHECK(analysis.hypotheses[4].checks[0].values == Values(6, -0.5));
   CHECK(analysis.hypotheses[3].verdict == Verdict::undecided);
   CHECK(contains(analysis.hypotheses[3].reason, "no arms of the study can be compared this way"));
 }
@@ -166,6 +171,12 @@ TEST_CASE("equivalence lies inside its margins, or wholly outside") {
   CHECK(supported.verdict == Verdict::supported);
   CHECK(*supported.p == 1.0 / 1024);  // both one-sided tests at their smallest
   CHECK(contains(supported.reason, "less than 0.1 nats either way"));
+  const HypothesisResult close = judged(same(0.1), around(1), around_too(1.095));
+  Values to_margin;
+  for (const double difference : close.checks[0].values) to_margin.push_back(0.1 - difference);
+  CHECK(*close.p == statistics::sign_flip_p_above(to_margin));  // the worse of the two
+  CHECK(*close.p > 0.05);
+  CHECK(close.verdict == Verdict::undecided);
   CHECK(judged(same(0.1), around(1), around_too(1.5)).verdict == Verdict::refuted);
   CHECK(judged(same(0.1), around(1), around_too(0.5)).verdict == Verdict::refuted);
   CHECK(judged(same(0.1), around(1), around_too(1.1)).verdict == Verdict::undecided);
@@ -222,6 +233,29 @@ TEST_CASE("Holm's correction takes back what would have been supported alone") {
   CHECK_FALSE(waiting.hypotheses[1].p.has_value());
   CHECK(contains(waiting.hypotheses[1].reason, "of 12 runs 12 have no such value"));
   CHECK(*waiting.hypotheses[0].p_holm == 0.0625);
+}
+
+TEST_CASE("what fewer than six seeds can never decide costs the others nothing") {
+  Study study = study_of({{"alpha", scales}}, 6);
+  add_tuning(study);  // on three seeds
+  MetricSpec sensitivity;
+  sensitivity.name = "sensitivity";
+  sensitivity.kind = MetricSpec::Kind::rate_sensitivity;
+  study.metrics.push_back(sensitivity);
+  study.hypotheses = {lower(), lower()};
+  study.hypotheses[1].metric = "sensitivity";
+  Results results(study);
+  results.losses(0, around(1, 6));
+  results.losses(1, around_too(0.5, 6));
+  for (const std::size_t arm : {0, 1})
+    tune(study, results, arm, [&](double rate, std::uint64_t) {
+      return run_with(rate == 0.01 ? 0.5 : arm == 0 ? 2 : 1);
+    });
+  const Analysis analysis = analyse(study, results.known());
+  CHECK(analysis.hypotheses[0].verdict == Verdict::supported);
+  CHECK(*analysis.hypotheses[0].p_holm == 0.03125);
+  CHECK(analysis.hypotheses[1].checks[0].effect == doctest::Approx(-2.0 / 3));
+  CHECK(contains(analysis.hypotheses[1].reason, "6 seeds are needed and there are 3"));
 }
 
 TEST_CASE("the regime of a comparison is the hypothesis' or its sides'") {

@@ -138,7 +138,9 @@ TEST_CASE("a slope over an axis, for every combination of the others") {
   CHECK(result.checks[1].label == "power=one");
   CHECK(result.checks[1].effect == doctest::Approx(1));
   results.at(0, 1) = run_with(0);
-  CHECK(contains(analyse(study, results.known()).hypotheses[0].reason, "of 36 runs 1 has no such value"));
+  result = analyse(study, results.known()).hypotheses[0];
+  CHECK(contains(result.reason, "of 36 runs 1 has no such value"));
+  CHECK(result.checks[0].seeds == std::vector<std::uint64_t>{2, 3, 4, 5, 6});
 }
 
 TEST_CASE("loss curves are the same, or differ, in every seed") {

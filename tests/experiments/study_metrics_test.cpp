@@ -212,6 +212,11 @@ TEST_CASE("metrics of a tuning look along its learning rates") {
   }
   CHECK(found == 1);
 
+  Tuned cut = tuned(study, 0, results.known());
+  cut.runs.erase(cut.runs.begin());  // the smallest rate of seed 1001 is not planned yet
+  CHECK_FALSE(metric_of_tuning(study, largest, cut, 1001, results.known()).has_value());
+  CHECK(metric_of_tuning(study, largest, cut, 1003, results.known()).has_value());
+
   const PlannedRun first = tuned(study, 0, results.known()).runs.front();
   results.at(0, first.seed, first.settings) = failed_run();
   CHECK_FALSE(of(largest, first.seed).has_value());
