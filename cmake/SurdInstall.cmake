@@ -32,7 +32,7 @@ foreach(room autograd layers data train experiments)
   install(DIRECTORY ${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/surd FILES_MATCHING PATTERN "*.hpp"
     PATTERN configs EXCLUDE PATTERN presets EXCLUDE)
 endforeach()
-install(DIRECTORY experiments/presets experiments/configs DESTINATION ${CMAKE_INSTALL_DATADIR}/surd OPTIONAL)
+install(DIRECTORY experiments/presets experiments/configs experiments/studies DESTINATION ${CMAKE_INSTALL_DATADIR}/surd OPTIONAL)
 
 configure_package_config_file(cmake/surdConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/surdConfig.cmake
   INSTALL_DESTINATION ${surd_package_folder})

@@ -3,6 +3,7 @@
 #include "autograd/error.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/config_error.hpp"
+#include "experiments/study/study_commands.hpp"
 #include "experiments/text_format.hpp"
 #include "experiments/usage_error.hpp"
 #include "experiments/version.hpp"
@@ -153,6 +154,31 @@ int run_command_line(int argc, const char* const* argv) {
       *bench, "growth", "Time steps while one size at a time grows", [&] { return bench_growth_command(bench_growth); },
       chosen);
   add_measurement(sub, bench_growth.seconds, bench_growth.json);
+
+  CLI::App* study = app.add_subcommand("study", "Ask a question that takes many runs");
+  study->require_subcommand(1);
+  StudyRunArguments study_run;
+  std::string study_folder;
+  sub = add(
+      *study, "run", "Make every run of a study", [&] { return study_run_command(study_run); }, chosen);
+  add_config(sub, study_run.file, study_run.settings);
+  sub->add_option("--out", study_run.out, "folder of the study [runs/NAME]")->type_name("DIR");
+  sub->add_option("--jobs", study_run.jobs, "runs side by side [one a core]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  sub->add_flag("--resume", study_run.resume, "go on with what is in the folder");
+  sub->add_flag("--quick", study_run.quick, "cut down as the study says, to try it");
+  sub->add_flag("--keep-checkpoints", study_run.keep_checkpoints, "the runs keep their parameters");
+  sub = add(
+      *study, "work", "One more worker for a study", [&] { return study_work_command(study_folder); }, chosen);
+  sub->add_option("folder", study_folder, "folder of a study")->required()->type_name("DIR");
+  sub = add(
+      *study, "status", "How far a study is", [&] { return study_status_command(study_folder); }, chosen);
+  sub->add_option("folder", study_folder, "folder of a study")->required()->type_name("DIR");
+  add(
+      *study, "list", "The studies that come with the program", [] { return study_list_command(); }, chosen);
+  add(
+      *study, "reference", "Print every key of a study file", [] { return study_reference_command(); }, chosen);
 
   add(
       app, "doctor", "Print and test what results depend on", [] { return doctor_command(); }, chosen);

@@ -1,26 +1,11 @@
 #include "experiments/config.hpp"
 
+#include "experiments/folders.hpp"
 #include "experiments/read_options.hpp"
 
-#include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 namespace surd {
-
-namespace {
-
-/// Where presets lie: where SURD_PRESETS says, else where an installation has them beside the program, else in the
-/// source tree.
-std::filesystem::path presets_folder() {
-  if (const char* folder = std::getenv("SURD_PRESETS"); folder != nullptr) return folder;
-  std::error_code ignored;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const std::filesystem::path installed = program.parent_path().parent_path() / "share" / "surd" / "presets";
-  return std::filesystem::is_directory(installed, ignored) ? installed : std::filesystem::path(SURD_PRESETS_FOLDER);
-}
-
-}  // namespace
 
 void RunConfig::fields(Fields& f) {
   f("seed", seed, "of the data, the initial weights, the batches and the dropout masks");
@@ -32,9 +17,20 @@ void RunConfig::fields(Fields& f) {
   f("probe", probe, "diagnostics");
 }
 
-ConfigFile::ConfigFile(const std::string& path, const std::vector<std::string>& settings)
-    : document(YamlDocument::load(path, presets_folder())) {
+namespace {
+
+YamlDocument load_document(const std::string& path, const std::vector<std::string>& settings) {
+  YamlDocument document = YamlDocument::load(path, presets_folder());
   for (const std::string& setting : settings) document.set(setting);
+  return document;
+}
+
+}  // namespace
+
+ConfigFile::ConfigFile(const std::string& path, const std::vector<std::string>& settings)
+    : ConfigFile(load_document(path, settings)) {}
+
+ConfigFile::ConfigFile(YamlDocument read) : document(std::move(read)) {
   // The default size only counts where the file names neither kind of size.
   auto& batching = config.train.batching;
   const auto default_size = std::exchange(batching.batch_size, std::nullopt);

@@ -32,6 +32,7 @@ struct RunConfig {
 struct ConfigFile {
   /// Reads a file and applies "a.b.c=value" settings in their order. Throws ConfigError with every problem.
   explicit ConfigFile(const std::string& path, const std::vector<std::string>& settings = {});
+  explicit ConfigFile(YamlDocument read);
 
   YamlDocument document;
   RunConfig config;

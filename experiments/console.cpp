@@ -92,7 +92,7 @@ void Console::progress(std::uint64_t done, std::uint64_t total, std::string_view
 
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = static_cast<double>(done - first_done_) / seconds;
-  const std::string left = clock_time(static_cast<double>(total - done) / rate);
+  const std::string left = rate > 0 ? clock_time(static_cast<double>(total - done) / rate) : "?";
   if (!terminal) {
     to_stderr("{}/{}  {:.1f}/s  {}  {} left\n", done, total, rate, details, left);
     return;

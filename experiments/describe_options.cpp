@@ -1,6 +1,7 @@
 #include "experiments/describe_options.hpp"
 
 #include "autograd/registry.hpp"
+#include "experiments/raw_yaml.hpp"
 #include "experiments/read_scalar.hpp"
 #include "experiments/text_format.hpp"
 
@@ -50,7 +51,10 @@ class Describer : public Fields {
   void visit(const Field& field, std::optional<double>& value) override {
     add(field, "number or null", scalar_text(value), field.range.text());
   }
-  void visit(const Field& field, Word& value) override { add(field, "word", scalar_text(value), value.allowed()); }
+  void visit(const Field& field, Word& value) override {
+    if (dynamic_cast<RawYaml*>(&value) != nullptr) return add(field, value.allowed(), "", "");
+    add(field, "word", scalar_text(value), value.allowed());
+  }
 
   void nested(const Field& field, const std::string& element, const Members& members) {
     Describer inner(path_of(field.name) + element + ".", condition_of(field));

@@ -2,6 +2,7 @@
 
 #include "autograd/registry.hpp"
 #include "experiments/key_names.hpp"
+#include "experiments/raw_yaml.hpp"
 #include "experiments/read_scalar.hpp"
 
 #include <algorithm>
@@ -132,7 +133,13 @@ class Reader : public Fields {
   void visit(const Field& field, std::string& value) override { single(field, value); }
   void visit(const Field& field, std::optional<std::size_t>& value) override { single(field, value); }
   void visit(const Field& field, std::optional<double>& value) override { single(field, value); }
-  void visit(const Field& field, Word& value) override { single(field, value); }
+  void visit(const Field& field, Word& value) override {
+    auto* raw = dynamic_cast<RawYaml*>(&value);
+    if (raw == nullptr) return single(field, value);
+    const YamlNode* node = find(field);
+    raw->node = node != nullptr ? std::optional<YamlNode>(*node) : std::nullopt;
+    level_->values.push_back({field.name, "", node});
+  }
 
   void read_mapping(const YamlNode* node, std::string path, Origin origin, const Members& members) {
     Level level{node, std::move(path), std::move(origin)};

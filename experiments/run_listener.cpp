@@ -22,7 +22,7 @@ LogPosition LogPosition::parse(const std::string& text) {
 
 RunListener::RunListener(Console& console, const RunFolder& folder, const RunConfig& config, const Training& training,
                          const LogPosition& position, const StopSignals& signals,
-                         std::function<void(std::uint64_t)> after_update)
+                         std::function<void(std::uint64_t)> after_update, bool checkpoints)
     : console_(console),
       config_(config),
       parameters_(training.parameters),
@@ -30,6 +30,7 @@ RunListener::RunListener(Console& console, const RunFolder& folder, const RunCon
       schedule_(training.schedule),
       signals_(signals),
       after_update_(std::move(after_update)),
+      keeps_checkpoints_(checkpoints),
       checkpoints_(folder.checkpoints(), config.train.keep_checkpoints),
       metrics_(folder.metrics(), position.metrics) {
   if (config.probe.every > 0) {
@@ -93,6 +94,7 @@ void RunListener::evaluated(std::uint64_t update, const Evaluation& evaluation, 
 }
 
 void RunListener::checkpoint(const TrainState& state, bool best) {
+  if (!keeps_checkpoints_) return;
   const LogPosition position{metrics_.sync(), probe_log_ ? probe_log_->sync() : 0};
   checkpoints_.save(parameters_, optimizer_, schedule_, state, position.text(), best);
 }

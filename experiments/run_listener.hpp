@@ -27,9 +27,10 @@ struct LogPosition {
 class RunListener : public TrainListener {
  public:
   /// Cuts the logs back to `position`; what they hold then counts as logged by this listener. The arguments must
-  /// outlive it.
+  /// outlive it. `checkpoints`: whether any are written.
   RunListener(Console& console, const RunFolder& folder, const RunConfig& config, const Training& training,
-              const LogPosition& position, const StopSignals& signals, std::function<void(std::uint64_t)> after_update);
+              const LogPosition& position, const StopSignals& signals, std::function<void(std::uint64_t)> after_update,
+              bool checkpoints = true);
 
   Observer* observer(std::uint64_t update, std::size_t index, const Batch& batch) override;
   void gradients(std::uint64_t update, const ParameterSet& parameters) override;
@@ -57,6 +58,7 @@ class RunListener : public TrainListener {
   const Schedule& schedule_;
   const StopSignals& signals_;
   std::function<void(std::uint64_t)> after_update_;
+  bool keeps_checkpoints_;
   Checkpoints checkpoints_;
   JsonLines metrics_;
   std::optional<JsonLines> probe_log_;

@@ -56,23 +56,48 @@ YamlNode parse_value(std::string_view text, const Origin& origin, std::vector<Pr
 
 YamlDocument YamlDocument::load(const std::filesystem::path& file, const std::filesystem::path& presets) {
   YamlDocument document;
-  document.root_ = YamlLoader(presets, document.problems_).load(file);
+  YamlLoader loader(presets, document.problems_);
+  document.root_ = loader.load(file);
+  document.extended_files_ = loader.extended_files();
   return document;
 }
 
 YamlDocument YamlDocument::parse(std::string_view text, const std::filesystem::path& name,
                                  const std::filesystem::path& presets) {
   YamlDocument document;
-  document.root_ = YamlLoader(presets, document.problems_).parse(text, name);
+  YamlLoader loader(presets, document.problems_);
+  document.root_ = loader.parse(text, name);
+  document.extended_files_ = loader.extended_files();
+  return document;
+}
+
+YamlDocument YamlDocument::inside(YamlNode mapping, const std::filesystem::path& file,
+                                  const std::filesystem::path& presets,
+                                  const std::vector<std::filesystem::path>& copies) {
+  YamlDocument document;
+  YamlLoader loader(presets, document.problems_, copies);
+  document.root_ = loader.extended(std::move(mapping), file);
+  document.extended_files_ = loader.extended_files();
   return document;
 }
 
 void YamlDocument::set(std::string_view assignment) {
   const Origin origin{fmt::format("--set {}", shown(assignment)), 0, 0, ++assignments_};
   const std::size_t equals = assignment.find('=');
-  const std::string_view path = assignment.substr(0, equals);
+  if (equals == std::string_view::npos)
+    problems_.push_back({origin, "", "must be PATH=VALUE, for example --set model.d_model=64"});
+  else
+    assign(assignment.substr(0, equals), assignment.substr(equals + 1), origin);
+}
+
+void YamlDocument::set(const std::string& path, const std::string& value, Origin origin) {
+  origin.layer = ++assignments_;
+  assign(path, value, origin);
+}
+
+void YamlDocument::assign(std::string_view path, std::string_view value, const Origin& origin) {
   const std::vector<std::string> keys = split_path(path);
-  if (equals == std::string_view::npos || std::count(keys.begin(), keys.end(), "") > 0) {
+  if (std::count(keys.begin(), keys.end(), "") > 0) {
     problems_.push_back({origin, "", "must be PATH=VALUE, for example --set model.d_model=64"});
   } else if (keys.size() > YamlLimits::depth) {
     problems_.push_back(
@@ -81,7 +106,7 @@ void YamlDocument::set(std::string_view assignment) {
     problems_.push_back({origin, "", "can only stand in the file"});
   } else {
     try {
-      put(path, parse_value(assignment.substr(equals + 1), origin, problems_), origin);
+      put(path, parse_value(value, origin, problems_), origin);
     } catch (const ConfigError&) {  // its problems are kept already
     }
   }

@@ -26,10 +26,18 @@ class YamlDocument {
   static YamlDocument parse(std::string_view text, const std::filesystem::path& name,
                             const std::filesystem::path& presets = {});
 
+  /// A config that stands as a mapping inside another document, which was read from `file`. `copies`: read in place of
+  /// the files that it extends, one after the other.
+  static YamlDocument inside(YamlNode mapping, const std::filesystem::path& file,
+                             const std::filesystem::path& presets = {},
+                             const std::vector<std::filesystem::path>& copies = {});
+
   /// Takes an assignment "a.b.c=value" from the command line; keys that are missing are made, elements of a list are
   /// numbered from 0. A value that begins with a quote, '[' or '{' is read as YAML; any other is taken as it stands, so
   /// that nothing in it (a '#', a ': ', a '*') has a meaning of its own. Problems are kept.
   void set(std::string_view assignment);
+  /// The same for one that is written at `origin`, whose layer is ignored: it goes over all that was there before.
+  void set(const std::string& path, const std::string& value, Origin origin);
 
   /// Where to mend what is wrong with an option: at its key, else at the first key its rule names, else at the nearest
   /// written key above it.
@@ -37,13 +45,17 @@ class YamlDocument {
 
   const YamlNode& root() const { return root_; }  ///< a mapping
   const std::vector<Problem>& problems() const { return problems_; }
+  /// The files it builds upon, the nearest first.
+  const std::vector<std::filesystem::path>& extended_files() const { return extended_files_; }
 
  private:
   YamlDocument() = default;
+  void assign(std::string_view path, std::string_view value, const Origin& origin);
   void put(std::string_view path, YamlNode value, const Origin& origin);
 
   YamlNode root_;
   std::vector<Problem> problems_;
+  std::vector<std::filesystem::path> extended_files_;
   int assignments_ = 0;
 };
 

@@ -70,12 +70,18 @@ YamlNode YamlLoader::parse(std::string_view text, const fs::path& file) {
   if (root.kind != YamlNode::Kind::mapping)
     fail(root.origin, fmt::format("must be a mapping, a 'key: value' a line; got {}{}", root.described(),
                                   missing_space(root) ? " (put a space after the ':')" : ""));
+  return extended(std::move(root), file);
+}
+
+YamlNode YamlLoader::extended(YamlNode root, const fs::path& file) {
   const auto extends = std::find_if(root.children.begin(), root.children.end(),
                                     [](const YamlNode& child) { return child.key == "extends"; });
   if (extends == root.children.end()) return root;
-  const fs::path base = base_of(*extends, file);
+  const fs::path base =
+      extended_files_.size() < copies_.size() ? copies_[extended_files_.size()] : base_of(*extends, file);
   root.children.erase(extends);
   if (base.empty()) return root;
+  extended_files_.push_back(base);
   chain_.push_back(file);
   root = merged(load(base), std::move(root));
   chain_.pop_back();

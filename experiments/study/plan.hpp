@@ -30,10 +30,14 @@ struct Tuned {
   bool at_edge = false;          ///< the best value of a coordinate is the last of its grid, extensions used up
   std::vector<PlannedRun> runs;  ///< all runs of the search so far, ended or not
 };
+/// A value is as good as the mean of the metric over the tuning's seeds, and worse than any number where a run
+/// diverged, failed or has no number; of equals the smallest is chosen. Nothing where the study has no tuning.
 Tuned tuned(const Study& study, std::size_t arm, const KnownResults& known);
 
 /// Every run that the study needs, given what is known: a pure function, so that every worker comes to the same.
 /// Complete once all of them have ended; until then more may be added as tuning goes on.
 std::vector<PlannedRun> plan(const Study& study, const KnownResults& known);
+/// How many runs there can be in the end.
+std::size_t runs_at_most(const Study& study);
 
 }  // namespace surd

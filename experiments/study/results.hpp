@@ -25,4 +25,8 @@ struct RunResult {
   std::size_t vocabulary = 0;  ///< of the target side
 };
 
+/// Reads a probe.jsonl. A last line without its newline is left out. Throws Error "name:line: ..." for anything that a
+/// run does not write.
+std::vector<ProbeNumber> read_probe(const std::string& path);
+
 }  // namespace surd

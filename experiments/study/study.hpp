@@ -35,6 +35,8 @@ struct Arm {
   std::string name;                 ///< "alpha=sqrt(d), tie=none"; "alone" where a study has no axes
   std::vector<std::size_t> levels;  ///< index of the level along each axis
   std::vector<Change> set;          ///< of all its levels, in the order of the axes
+  /// What its own config has for the key of each axis of the tuning: a run with these is one of the shared regime.
+  std::map<std::string, std::string> own;
 };
 
 /// One number a run is judged by.
@@ -63,9 +65,11 @@ struct MetricSpec {
   bool lower_is_better = true;
   Origin origin;
 };
+std::vector<std::string> names_of(MetricSpec::Kind);
 
 /// The learning rate given in the base config for every arm, or the one that is best for each arm.
 enum class Regime { shared, tuned };
+std::vector<std::string> names_of(Regime);
 
 /// Level names by axis name; an axis that is not named is free. Also used with the axis "regime".
 using Selector = std::map<std::string, std::string>;
@@ -95,6 +99,7 @@ struct Hypothesis {
   bool relative = false;  ///< tolerance is a share of the expected value
   Origin origin;
 };
+std::vector<std::string> names_of(Hypothesis::Kind);
 
 /// One coordinate of the search for each arm's own settings, e.g. the learning rate. Coordinates are searched in turn,
 /// each with the best of those before it; a grid whose best value lies at its edge is extended by its own ratio.
@@ -103,6 +108,7 @@ struct TuningAxis {
   std::string key;  ///< "optimizer.learning_rate"
   std::vector<double> values;
   std::size_t extensions = 2;  ///< how often, at most
+  Origin origin;
 };
 struct Tuning {
   std::string metric;                ///< its mean over the tuning's seeds is made best
@@ -131,6 +137,8 @@ struct Study {
   std::map<std::string, double> numbers(std::size_t arm) const;
   /// The config of one run. Throws ConfigError located in the study file.
   RunConfig config(std::size_t arm, const std::vector<Change>& more, std::uint64_t seed) const;
+  /// The same with the place of each of its keys.
+  ConfigFile config_file(std::size_t arm, const std::vector<Change>& more, std::uint64_t seed) const;
 };
 
 }  // namespace surd

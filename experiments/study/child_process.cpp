@@ -1,0 +1,71 @@
+#include "experiments/study/child_process.hpp"
+
+#include "autograd/error.hpp"
+#include "experiments/commands.hpp"
+#include "experiments/text_format.hpp"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <ctime>
+#include <new>
+
+namespace surd {
+namespace {
+
+int caught(const std::function<int()>& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    to_stderr("error: there is not enough memory\n");
+  } catch (const std::exception& error) {
+    to_stderr("error: {}\n", error.what());
+  }
+  return exit_failed;
+}
+
+}  // namespace
+
+pid_t start_child(const std::function<int()>& work) {
+  std::fflush(nullptr);  // or both would print what is still in the buffers
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  expect(child >= 0, "fork", "cannot start a process: {}", std::strerror(errno));
+  if (child > 0) return child;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(exit_failed);  // it had ended before
+  for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
+  const int code = caught(work);
+  std::fflush(nullptr);
+  ::_exit(code);
+}
+
+ChildEnd wait_for_child(pid_t child, const StopSignals& signals) {
+  bool told = false;
+  while (true) {
+    int status = 0;
+    const pid_t ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == child)
+      return {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+    expect(ended == 0 || errno == EINTR, "waitpid", "{}", std::strerror(errno));
+    if (signals.received() != 0 && !told) {
+      ::kill(child, SIGTERM);
+      told = true;
+    }
+    pause(0.003);
+  }
+}
+
+void pause(double seconds) {
+  timespec time{};
+  time.tv_sec = static_cast<time_t>(seconds);
+  time.tv_nsec = static_cast<long>((seconds - std::floor(seconds)) * 1e9);
+  ::nanosleep(&time, nullptr);
+}
+
+}  // namespace surd
