@@ -101,11 +101,15 @@ Tensor project(const Tensor& x, const Tensor& weight) {
 
 double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
+  // A model that diverges has them, and they have no order.
+  if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); }))
+    return std::numeric_limits<double>::quiet_NaN();
   const double place = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
+  const auto below = values.begin() + static_cast<std::ptrdiff_t>(place);
+  std::nth_element(values.begin(), below, values.end());
+  const double above = below + 1 == values.end() ? *below : *std::min_element(below + 1, values.end());
+  const double share = place - std::floor(place);
+  return share == 0 || above == *below ? *below : *below + share * (above - *below);  // they may be infinite
 }
 
 AttentionShape attention_shape(const Tensor& scores) {
@@ -216,18 +220,24 @@ void report_score_parts(const ScorePartsInput& input, const QueryFilter& counts,
   Part token{"token", project(input.tokens, input.query), project(input.tokens, input.key), length * q_row,
              length * k_row};
   Part position{"position", project(input.positions, input.query), project(input.positions, input.key), 0, 0};
+  std::vector<std::vector<std::size_t>> counted(batch);
+  for (std::size_t b = 0; b < batch; ++b)
+    for (std::size_t t = 0; t < length; ++t)
+      if (counts(b, t)) counted[b].push_back(t);
   Tensor scores(Shape{length, length});
   for (const Part* of_query : {&token, &position})
     for (const Part* of_key : {&token, &position}) {
       Moments moments;
-      for (std::size_t b = 0; b < batch; ++b)
-        for (std::size_t h = 0; h < input.heads; ++h) {
-          blas::gemm(blas::Transpose::no, blas::Transpose::yes, length, length, width, static_cast<Real>(input.factor),
-                     of_query->q.data() + b * of_query->q_stride + h * width, q_row,
-                     of_key->k.data() + b * of_key->k_stride + h / shared_by * width, k_row, 0, scores.data(), length);
-          for (std::size_t t = 0; t < length; ++t)
-            for (std::size_t j = 0; j < length; ++j)
-              if (counts(b, t) && counts(b, j)) moments.add(static_cast<double>(scores(t, j)));
+      const bool same_in_all = of_query->q_stride + of_key->k_stride == 0;
+      for (std::size_t h = 0; h < input.heads; ++h)
+        for (std::size_t b = 0; b < batch; ++b) {
+          if (b == 0 || !same_in_all)
+            blas::gemm(blas::Transpose::no, blas::Transpose::yes, length, length, width,
+                       static_cast<Real>(input.factor), of_query->q.data() + b * of_query->q_stride + h * width, q_row,
+                       of_key->k.data() + b * of_key->k_stride + h / shared_by * width, k_row, 0, scores.data(),
+                       length);
+          for (const std::size_t t : counted[b])
+            for (const std::size_t j : counted[b]) moments.add(static_cast<double>(scores.data()[t * length + j]));
         }
       report(fmt::format("scores.{}.{}", of_query->name, of_key->name), "std", moments.std());
     }

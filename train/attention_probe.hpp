@@ -10,8 +10,8 @@
 /// Statistics of attention, over the rows (a query in a head) that count: those of queries that are no padding.
 namespace surd {
 
-/// The q-quantile, linear between the two nearest of the sorted values; 0 where there are none. Takes them by value
-/// because it sorts.
+/// The q-quantile, linear between the two nearest of the sorted values; 0 where there are none, NaN where one is.
+/// Takes them by value because it changes their order.
 double quantile(std::vector<double> values, double q);
 
 /// What a layer's scores say about its other quantities.

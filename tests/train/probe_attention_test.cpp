@@ -40,6 +40,9 @@ TEST_CASE("quantiles lie linearly between sorted values") {
   CHECK(quantile({0, 10, 20, 30, 40}, 0.1) == Approx(4));
   CHECK(quantile({1, 2}, 0) == 1);
   CHECK(quantile({1, 2}, 1) == 2);
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(quantile({1, infinity, 2}, 0.5) == 2);
+  CHECK(std::isnan(quantile({3, nan, 1, 2}, 0.5)));
 }
 
 TEST_CASE("weights: entropy with its 10th percentile, saturation and Gini impurity, by layer and head") {
