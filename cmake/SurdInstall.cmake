@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 
 set(surd_package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/surd)
 set(surd_installed_libraries surd_options surd_warnings surd_autograd_base surd_data surd_config surd_statistics surd_version
-    surd_command_line)
+    surd_command_line surd_report_assets)
 set(surd_programs surd)
 
 set(surd_suffixes ":")

@@ -175,6 +175,15 @@ int run_command_line(int argc, const char* const* argv) {
   sub = add(
       *study, "status", "How far a study is", [&] { return study_status_command(study_folder); }, chosen);
   sub->add_option("folder", study_folder, "folder of a study")->required()->type_name("DIR");
+  sub = add(
+      *study, "report", "Write the report anew from what the runs have left",
+      [&] { return study_report_command(study_folder); }, chosen);
+  sub->add_option("folder", study_folder, "folder of a study")->required()->type_name("DIR");
+  bool csv = true;
+  sub = add(
+      *study, "export", "Print one row a run and metric", [&] { return study_export_command(study_folder); }, chosen);
+  sub->add_option("folder", study_folder, "folder of a study")->required()->type_name("DIR");
+  sub->add_flag("--csv", csv, "as comma-separated values [the only form there is]");
   add(
       *study, "list", "The studies that come with the program", [] { return study_list_command(); }, chosen);
   add(

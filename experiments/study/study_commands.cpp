@@ -7,6 +7,7 @@
 #include "experiments/study/study_fields.hpp"
 #include "experiments/study/study_tables.hpp"
 #include "experiments/study/worker.hpp"
+#include "experiments/study/write_report.hpp"
 #include "experiments/text_format.hpp"
 #include "experiments/usage_error.hpp"
 
@@ -101,7 +102,26 @@ int finish_study(const std::string& path) {
   console.line(fmt::format("{} of {} runs made: {} finished, {} diverged, {} failed", counts.ended(), counts.planned,
                            counts.finished, counts.diverged, counts.failed));
   for (const std::string& line : failures(study, results)) console.line(line);
+  for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
+  console.line(fmt::format("\nreport      {}/report.html", folder.path()));
   return counts.ended() == counts.planned && counts.failed == 0 ? exit_done : exit_failed;
+}
+
+int study_report_command(const std::string& path) {
+  const StudyFolder folder(path);
+  const Study study = folder.study();
+  Console console;
+  for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
+  console.line(fmt::format("\nreport      {}/report.html", folder.path()));
+  return exit_done;
+}
+
+int study_export_command(const std::string& path) {
+  const StudyFolder folder(path);
+  const Study study = folder.study();
+  StudyResults results(folder, StudyResults::Parts::all);
+  fmt::print("{}", to_csv(study, results.known()));
+  return exit_done;
 }
 
 int study_work_command(const std::string& path) {

@@ -28,7 +28,12 @@ int study_list_command();
 /// Every key of a study file, as docs/studies.md has them.
 int study_reference_command();
 
-/// What follows once the runs have ended: says how they did; the exit code.
+/// Writes the report anew from what the runs have left so far.
+int study_report_command(const std::string& folder);
+/// Prints one row a run and metric, as CSV.
+int study_export_command(const std::string& folder);
+
+/// What follows once the runs have ended: the report, and how they did; the exit code.
 int finish_study(const std::string& folder);
 
 }  // namespace surd

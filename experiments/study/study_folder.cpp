@@ -17,7 +17,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 std::string origin_file(const std::string& folder) { return folder + "/study.json"; }
-std::string study_file(const std::string& folder) { return folder + "/study.yaml"; }
 std::string base_folder(const std::string& folder) { return folder + "/base"; }
 
 constexpr const char* way_out = "it was changed or damaged; begin the study again in another folder";
@@ -66,7 +65,7 @@ bool StudyFolder::only_prepared() const {
 void StudyFolder::freeze(const StudySource& source, const Study& study, bool keep_checkpoints) const {
   make_folder(base_folder(path_));
   make_folder(runs());
-  write_file_atomically(study_file(path_), read_file(source.file.string()));
+  write_file_atomically(study_file(), read_file(source.file.string()));
   std::size_t copies = 0;
   for (const fs::path& file : study.base.extended_files())
     write_file_atomically(fmt::format("{}/{}.yaml", base_folder(path_), ++copies), read_file(file.string()));
@@ -83,7 +82,7 @@ StudySource StudyFolder::source() const {
                "is not the folder of a study: it has no study.json; name the --out of a surd study run");
   const std::string text = read_file(origin_file(path_));
   const JsonObject origin(text, origin_file(path_), way_out);
-  StudySource source{study_file(path_), {}, origin.truth("quick"), {}};
+  StudySource source{study_file(), {}, origin.truth("quick"), {}};
   const Json settings = Json::parse(text)["set"];
   origin.require(settings.is_array(), "'set' is no list");
   for (const Json& setting : settings) source.settings.push_back(setting.get<std::string>());

@@ -54,9 +54,11 @@ class StudyFolder {
   /// Writes how a run ended, last of all, after what it left was synced. Throws Error.
   void end(const std::string& id, RunResult::Status status, const std::string& message, const RunConfig& config) const;
 
- private:
+  /// What it was begun from.
   StudySource source() const;
+  std::string study_file() const { return path_ + "/study.yaml"; }
 
+ private:
   std::string path_;
 };
 

@@ -1,0 +1,212 @@
+#include "experiments/study/report/chart.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace surd::report {
+namespace {
+
+/// Six significant digits are more than a screen shows, and half the size.
+Json rounded(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  return std::stod(fmt::format("{:.6g}", value));
+}
+
+Json rounded(const std::vector<double>& values) {
+  Json json = Json::array();
+  for (const double value : values) json.push_back(rounded(value));
+  return json;
+}
+
+const char* word(Series::Kind kind) {
+  switch (kind) {
+    case Series::Kind::mean: return "mean";
+    case Series::Kind::seeds: return "seeds";
+    case Series::Kind::theory: return "theory";
+    case Series::Kind::chosen: return "chosen";
+  }
+  return "";
+}
+
+const char* word(Chart::Kind kind) {
+  switch (kind) {
+    case Chart::Kind::lines: return "lines";
+    case Chart::Kind::heatmap: return "heatmap";
+    case Chart::Kind::intervals: return "intervals";
+  }
+  return "";
+}
+
+Json to_json(const Series& series) {
+  Json json = {{"name", series.name},
+               {"kind", word(series.kind)},
+               {"style", series.style},
+               {"x", rounded(series.x)},
+               {"y", rounded(series.y)}};
+  if (!series.low.empty()) json["low"] = rounded(series.low);
+  if (!series.high.empty()) json["high"] = rounded(series.high);
+  return json;
+}
+
+Json to_json(const ChartAxis& axis) {
+  Json json = {{"title", axis.title}, {"log", axis.log}};
+  if (axis.cap) json["cap"] = rounded(*axis.cap);
+  return json;
+}
+
+Json to_json(const Panel& panel) {
+  Json json = {{"title", panel.title}, {"series", Json::array()}};
+  for (const Series& series : panel.series) json["series"].push_back(to_json(series));
+  if (!panel.rows.empty()) json["rows"] = panel.rows;
+  if (panel.z.empty()) return json;
+  json["x"] = rounded(panel.x);
+  json["z"] = Json::array();
+  for (const auto& row : panel.z) json["z"].push_back(rounded(row));
+  return json;
+}
+
+/// Its point at x, as the table shows it.
+std::string cell(const Series& series, double x) {
+  const auto at = std::find(series.x.begin(), series.x.end(), x);
+  if (at == series.x.end()) return number_text(nan);
+  const auto i = static_cast<std::size_t>(at - series.x.begin());
+  std::string text =
+      series.low.empty() ? number_text(series.y[i]) : number_text(series.y[i], {series.low[i], series.high[i]});
+  const bool fewer =
+      !series.counts.empty() && series.counts[i] < *std::max_element(series.counts.begin(), series.counts.end());
+  if (fewer && series.counts[i] > 0) text += fmt::format(" ({} seeds)", series.counts[i]);
+  return text;
+}
+
+bool in_table(const Series& series) { return series.kind == Series::Kind::mean || series.kind == Series::Kind::theory; }
+
+}  // namespace
+
+std::string number_text(double value) {
+  if (!std::isfinite(value)) return "\u2013";
+  const double size = std::abs(value);
+  if (value == std::round(value) && size < 1e7) return fmt::format("{:.0f}", value == 0 ? 0 : value);
+  if (size >= 1e3 && size < 1e7) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.4g}", value);
+}
+
+std::string number_text(double value, const statistics::Interval& interval) {
+  if (!std::isfinite(interval.low) || !std::isfinite(interval.high)) return number_text(value);
+  return fmt::format("{} [{}, {}]", number_text(value), number_text(interval.low), number_text(interval.high));
+}
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+std::string to_html(const Table& table) {
+  const std::string caption = escaped(table.caption);
+  std::string html = fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+      "aria-label=\"{}\"><table><caption>{}</caption>\n<thead><tr>",
+      caption, caption);
+  for (const std::string& column : table.columns) html += fmt::format("<th scope=\"col\">{}</th>", escaped(column));
+  html += "</tr></thead>\n<tbody>\n";
+  for (const auto& row : table.rows) {
+    html += "<tr>";
+    for (std::size_t i = 0; i < row.size(); ++i)
+      html += fmt::format(i == 0 ? "<th scope=\"row\">{}</th>" : "<td>{}</td>", escaped(row[i]));
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+Json to_json(const Chart& chart) {
+  Json json = {{"id", chart.id},
+               {"kind", word(chart.kind)},
+               {"x", to_json(chart.x)},
+               {"y", to_json(chart.y)},
+               {"panels", Json::array()}};
+  for (const Panel& panel : chart.panels) json["panels"].push_back(to_json(panel));
+  return json;
+}
+
+Table table_of(const Chart& chart) {
+  Table table{chart.title + ": mean [95 % interval] over seeds", {}, {}};
+  const bool panels = chart.panels.size() > 1;
+  if (panels) table.columns.emplace_back("panel");
+  table.columns.push_back(chart.x.title);
+  std::vector<std::string> names;
+  for (const Panel& panel : chart.panels)
+    for (const Series& series : panel.series)
+      if (in_table(series) && std::find(names.begin(), names.end(), series.name) == names.end())
+        names.push_back(series.name);
+  table.columns.insert(table.columns.end(), names.begin(), names.end());
+  for (const Panel& panel : chart.panels) {
+    std::set<double> places;
+    std::map<std::string, const Series*> by_name;
+    for (const Series& series : panel.series) {
+      if (!in_table(series)) continue;
+      places.insert(series.x.begin(), series.x.end());
+      by_name[series.name] = &series;
+    }
+    for (const double x : places) {
+      std::vector<std::string> row;
+      if (panels) row.push_back(panel.title);
+      row.push_back(number_text(x));
+      for (const std::string& name : names) {
+        const auto found = by_name.find(name);
+        row.push_back(found == by_name.end() ? number_text(nan) : cell(*found->second, x));
+      }
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+std::string extremes(const Chart& chart, const std::string& what) {
+  struct End {
+    double value;
+    std::string name;
+  };
+  std::vector<End> ends;
+  for (const Panel& panel : chart.panels) {
+    for (const Series& series : panel.series) {
+      if (series.kind != Series::Kind::mean) continue;
+      for (std::size_t i = series.y.size(); i-- > 0;) {
+        if (!std::isfinite(series.y[i])) continue;
+        ends.push_back({series.y[i], chart.panels.size() > 1 ? panel.title + ", " + series.name : series.name});
+        break;
+      }
+    }
+  }
+  if (ends.empty()) return fmt::format("{}: no run has ended with a number.", what);
+  const auto less = [](const End& a, const End& b) { return a.value < b.value; };
+  const auto [low, high] = std::minmax_element(ends.begin(), ends.end(), less);
+  if (ends.size() == 1) return fmt::format("{}: {} comes to {}.", what, low->name, number_text(low->value));
+  return fmt::format("{} of {} lines: at its right end the lowest is {} ({}), the highest {} ({}).", what, ends.size(),
+                     low->name, number_text(low->value), high->name, number_text(high->value));
+}
+
+bool spans(const std::vector<double>& values, double factor) {
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  return low > 0 && high > factor * low;
+}
+
+}  // namespace surd::report

@@ -1,0 +1,71 @@
+#include "experiments/study/report/study_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace surd::report {
+namespace {
+
+struct Quantity {
+  const char* id;
+  const char* title;
+  const char* unit;
+  double EvaluationRecord::*value;
+};
+constexpr Quantity quantities[] = {
+    {"loss", "Validation loss", "nats a token", &EvaluationRecord::loss},
+    {"accuracy", "Token accuracy", "share of tokens", &EvaluationRecord::token_accuracy}};
+
+Chart learning_curve(const StudyRuns& runs, const Quantity& quantity, Regime regime) {
+  Chart chart;
+  chart.id = fmt::format("{}-{}", quantity.id, word(regime));
+  chart.title = fmt::format("{} against update, {}", quantity.title, description(regime));
+  chart.x.title = "update";
+  chart.y.title = fmt::format("{} ({})", quantity.title, quantity.unit);
+  for (const std::string& title : runs.layout.panels) chart.panels.push_back({title, {}, {}, {}, {}});
+  double largest_first = 0;
+  std::size_t diverged = 0;
+  for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm) {
+    std::vector<Points> seeds;
+    for (const SeedRun& run : runs.of(arm, regime)) {
+      Points points;
+      for (const EvaluationRecord& evaluation : run.result->metrics.evaluations)
+        points.emplace_back(static_cast<double>(evaluation.update), evaluation.*quantity.value);
+      if (!points.empty()) largest_first = std::max(largest_first, points.front().second);
+      if (run.result->status == RunResult::Status::diverged) ++diverged;
+      seeds.push_back(std::move(points));
+    }
+    const Layout::Place& place = runs.layout.places[arm];
+    add_curves(chart.panels[place.panel], place.name, place.style, seeds);
+  }
+  std::vector<double> means;
+  for (const Panel& panel : chart.panels)
+    for (const Series& series : panel.series)
+      if (series.kind == Series::Kind::mean) means.insert(means.end(), series.y.begin(), series.y.end());
+  chart.note = "Lines are means over seeds, bands their 95 % bootstrap intervals, faint lines the single seeds.";
+  if (diverged > 0)
+    chart.note += fmt::format(
+        " Diverged runs: {}; a line of theirs ends where it has no number left, and the mean after "
+        "that is over the others (the table says how many).",
+        diverged);
+  if (quantity.value == &EvaluationRecord::loss) {
+    chart.y.log = spans(means, 30);
+    if (largest_first > 0) chart.y.cap = 1.5 * largest_first;
+    chart.note += " Losses above one and a half times the largest first one are cut off.";
+  }
+  chart.alt = extremes(chart, fmt::format("{} against update", quantity.title));
+  chart.table = table_of(chart);
+  return chart;
+}
+
+}  // namespace
+
+std::vector<Chart> learning_curves(const StudyRuns& runs) {
+  std::vector<Chart> charts;
+  for (const Regime regime : runs.regimes())
+    for (const Quantity& quantity : quantities) charts.push_back(learning_curve(runs, quantity, regime));
+  return charts;
+}
+
+}  // namespace surd::report

@@ -1,0 +1,107 @@
+#include "experiments/study/report/study_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+namespace surd::report {
+namespace {
+
+/// Values over seeds by the number that a key is set to.
+using Sweep = std::map<double, std::vector<double>>;
+
+/// Number of a key among settings.
+std::optional<double> number(const std::vector<Change>& settings, const std::string& key) {
+  for (const Change& change : settings)
+    if (change.key == key) return std::strtod(change.value.c_str(), nullptr);
+  return std::nullopt;
+}
+
+/// The runs of an arm along one coordinate: of those that differ in nothing else, the most.
+Sweep sweep(const StudyRuns& runs, std::size_t arm, const TuningAxis& axis) {
+  const MetricSpec& metric = runs.study.metric(runs.study.tuning->metric);
+  std::map<std::string, Sweep> by_others;
+  for (const PlannedRun& run : runs.analysis.tuned[arm].runs) {
+    const auto x = number(run.settings, axis.key);
+    const RunResult* result = runs.known(run.id(runs.study));
+    if (!x || result == nullptr) continue;
+    std::string others;
+    for (const Change& change : run.settings)
+      if (change.key != axis.key) others += change.key + "=" + change.value + ",";
+    if (const auto value = metric_value(runs.study, metric, arm, *result))
+      by_others[others][*x].push_back(value->value);
+  }
+  Sweep longest;
+  for (auto& [others, found] : by_others)
+    if (found.size() > longest.size()) longest = std::move(found);
+  return longest;
+}
+
+/// "; sensitivity NAME 0.12 [0.1, 0.2], ..." of the metrics that say how much the rate matters.
+std::string sensitivities(const StudyRuns& runs) {
+  std::string text;
+  for (const ArmSummary& summary : runs.analysis.summaries) {
+    const MetricSpec& metric = runs.study.metric(summary.metric);
+    if (metric.kind != MetricSpec::Kind::rate_sensitivity) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", runs.study.arms[summary.arm].name,
+                        number_text(summary.mean, summary.interval));
+  }
+  return text.empty() ? "" : fmt::format(" Learning-rate sensitivity (Wortsman et al. 2023): {}.", text);
+}
+
+Chart tuning_chart(const StudyRuns& runs, const TuningAxis& axis, bool first) {
+  const Tuning& tuning = *runs.study.tuning;
+  const MetricSpec& metric = runs.study.metric(tuning.metric);
+  Chart chart;
+  chart.id = "tuning-" + axis.name;
+  chart.title = fmt::format("Tuning: {} against {}", metric.name, axis.name);
+  chart.x = {axis.key, spans(axis.values, 10), std::nullopt};
+  chart.y.title = metric.unit.empty() ? metric.name : fmt::format("{} ({})", metric.name, metric.unit);
+  for (const std::string& title : runs.layout.panels) chart.panels.push_back({title, {}, {}, {}, {}});
+  std::vector<double> means;
+  for (std::size_t arm = 0; arm < runs.analysis.tuned.size(); ++arm) {
+    const Layout::Place& place = runs.layout.places[arm];
+    Series mean{place.name, Series::Kind::mean, place.style, {}, {}, {}, {}, {}};
+    Series chosen{place.name, Series::Kind::chosen, place.style, {}, {}, {}, {}, {}};
+    const auto best = number(runs.analysis.tuned[arm].settings, axis.key);
+    for (const auto& [x, values] : sweep(runs, arm, axis)) {
+      mean.x.push_back(x);
+      mean.y.push_back(statistics::mean(values));
+      mean.low.push_back(*std::min_element(values.begin(), values.end()));
+      mean.high.push_back(*std::max_element(values.begin(), values.end()));
+      mean.counts.push_back(values.size());
+      if (best && *best == x) {
+        chosen.x.push_back(x);
+        chosen.y.push_back(mean.y.back());
+      }
+    }
+    if (mean.x.empty()) continue;
+    means.insert(means.end(), mean.y.begin(), mean.y.end());
+    Panel& panel = chart.panels[place.panel];
+    panel.series.push_back(std::move(mean));
+    if (!chosen.x.empty()) panel.series.push_back(std::move(chosen));
+  }
+  chart.y.log = spans(means, 30);
+  chart.note = fmt::format(
+      "Means over {} seeds that the study itself does not use; bands run from the least to the "
+      "greatest of them; a ring marks what was chosen.{}",
+      tuning.seeds.size(), first ? sensitivities(runs) : "");
+  chart.alt = extremes(chart, chart.title);
+  chart.table = table_of(chart);
+  chart.table.caption = chart.title + ": mean [least, greatest] over the tuning's seeds";
+  return chart;
+}
+
+}  // namespace
+
+std::vector<Chart> tuning_charts(const StudyRuns& runs) {
+  std::vector<Chart> charts;
+  if (!runs.study.tuning || runs.analysis.tuned.empty()) return charts;
+  for (const TuningAxis& axis : runs.study.tuning->axes) charts.push_back(tuning_chart(runs, axis, charts.empty()));
+  return charts;
+}
+
+}  // namespace surd::report
