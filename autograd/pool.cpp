@@ -2,7 +2,6 @@
 
 #include "autograd/huge_pages.hpp"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -14,10 +13,11 @@ namespace surd::pool {
 namespace {
 
 constexpr std::size_t alignment = 64;
-constexpr std::size_t steps_per_doubling = 16;  // block sizes grow by a sixteenth of a power of two: at most 6 % unused
+// The sizes of blocks are the multiples of 64 up to 1024, then 16 to every doubling. So a new block is larger than what
+// is asked for by less than a sixteenth, or less than 64 bytes.
+constexpr std::size_t steps_per_doubling = 16;
 constexpr std::size_t class_count = 48 * steps_per_doubling;
-constexpr std::size_t classes_to_search = steps_per_doubling / 2;  // a block up to half as large again is taken
-constexpr std::size_t blocks_per_thread = 64;                      // a class; more go to the shared lists
+constexpr std::size_t blocks_per_thread = 64;  // a class; more go to the shared lists
 
 /// Stands in the 64 bytes before each block, so that a block remembers its size class and whose it is.
 struct Header {
@@ -26,23 +26,24 @@ struct Header {
 };
 
 std::size_t class_of(std::size_t bytes) {
-  if (bytes <= alignment) return 0;
-  const auto doubling = static_cast<std::size_t>(63 - __builtin_clzll((bytes - 1) / alignment));  // 64 2^n < bytes
-  const std::size_t base = alignment << doubling;
-  const std::size_t step = base / steps_per_doubling;
-  return doubling * steps_per_doubling + (bytes - base + step - 1) / step;
+  const std::size_t last = bytes == 0 ? 0 : (bytes - 1) / alignment;  // the block's last 64 bytes, counted from 0
+  if (last < steps_per_doubling) return last;
+  const auto doubling = static_cast<std::size_t>(63 - __builtin_clzll(last / steps_per_doubling));
+  return doubling * steps_per_doubling + (last >> doubling);
 }
 
 std::size_t bytes_of(std::size_t size_class) {
-  const std::size_t base = alignment << (size_class / steps_per_doubling);
-  return base + base / steps_per_doubling * (size_class % steps_per_doubling);
+  if (size_class < steps_per_doubling) return alignment * (size_class + 1);
+  const std::size_t doubling = size_class / steps_per_doubling - 1;
+  return (alignment * (steps_per_doubling + size_class % steps_per_doubling + 1)) << doubling;
 }
 
 using FreeLists = std::array<std::vector<void*>, class_count>;
 
+/// The smallest free block that will do and is at most half as large again as a new one; null where there is none.
 void* take(FreeLists& lists, std::size_t size_class) {
-  const std::size_t end = std::min(size_class + classes_to_search, class_count);
-  for (std::size_t c = size_class; c < end; ++c) {
+  const std::size_t size = bytes_of(size_class);
+  for (std::size_t c = size_class; c < class_count && bytes_of(c) <= size + size / 2; ++c) {
     if (lists[c].empty()) continue;
     void* block = lists[c].back();
     lists[c].pop_back();

@@ -7,7 +7,8 @@
 /// back to free lists, never to the system: once a run has seen its shapes, it asks the system for nothing.
 namespace surd::pool {
 
-/// At least `bytes` bytes, aligned to 64. Throws std::bad_alloc.
+/// At least `bytes` bytes, aligned to 64. A new block is larger than asked for by less than a sixteenth, or less than
+/// 64 bytes; a free one is taken if it is at most half as large again as a new one would be. Throws std::bad_alloc.
 void* allocate(std::size_t bytes);
 
 /// Returns a block from allocate(); any thread may return it.

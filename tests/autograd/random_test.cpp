@@ -224,26 +224,40 @@ TEST_CASE("shuffle permutes, every order as likely") {
 TEST_CASE("blocks are the same bits side by side as one by one") {
   for (const std::uint64_t first : {0ULL, 7ULL, 0xfffffff8ULL, 0xfffffffffffffff0ULL}) {
     const Stream stream(3, "dropout", "x", 0x100000002ULL);
-    std::vector<std::uint32_t> words(4 * 37);
-    stream.blocks(first, 37, words.data());
-    for (std::size_t i = 0; i < 37; ++i)
-      for (std::size_t w = 0; w < 4; ++w) CHECK(words[4 * i + w] == stream.block(first + i)[w]);
+    for (const std::size_t count : {0, 1, 15, 16, 17, 37, 127, 128, 129, 300}) {
+      CAPTURE(first);
+      CAPTURE(count);
+      constexpr std::uint32_t untouched = 0x5a5a5a5a;
+      std::vector<std::uint32_t> words(4 * count + 64, untouched);
+      stream.blocks(first, count, words.data());
+      bool same = true, within = true;
+      for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t w = 0; w < 4; ++w) same = same && words[4 * i + w] == stream.block(first + i)[w];
+      for (std::size_t i = 4 * count; i < words.size(); ++i) within = within && words[i] == untouched;
+      CHECK(same);
+      CHECK(within);
+    }
   }
 }
 
 TEST_CASE("a dropout mask depends on an element's place alone") {
   const Stream stream(6, "dropout", "x");
   const kernels::DropoutRate rate(0.3);
-  std::vector<Real> whole(100);
+  std::vector<Real> whole(2400);  // 300 blocks
   const auto mask = [&](std::uint64_t first, std::vector<Real>& values) {
     const std::vector<Real> ones(values.size(), 1);
     std::vector<std::uint8_t> kept(values.size());
     kernels::dropout({stream, first, rate}, ones.data(), values.data(), kept.data(), values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) CHECK(values[i] == (kept[i] != 0 ? rate.keep_scale : Real(0)));
+    bool scaled = true;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      scaled = scaled && values[i] == (kept[i] != 0 ? rate.keep_scale : Real(0));
+    CHECK(scaled);
   };
   mask(0, whole);
   for (std::size_t first = 0; first < 40; ++first) {
-    for (const std::size_t n : {0, 1, 2, 7, 8, 9, 33, 60}) {
+    for (const std::size_t n : {0, 1, 2, 7, 8, 9, 33, 60, 127, 128, 129, 1023, 1024, 1025, 2300}) {
+      CAPTURE(first);
+      CAPTURE(n);
       std::vector<Real> part(n);
       mask(first, part);
       CHECK_UNARY(std::equal(part.begin(), part.end(), whole.begin() + static_cast<std::ptrdiff_t>(first)));

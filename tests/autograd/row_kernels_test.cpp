@@ -73,6 +73,30 @@ TEST_CASE("softmax rows") {
   }
 }
 
+TEST_CASE("softmax over a prefix of a row") {
+  for (const std::size_t width : {16, 32, 48, 80}) {
+    for (std::size_t visible = 0; visible <= width; ++visible) {
+      CAPTURE(width);
+      CAPTURE(visible);
+      const Reals x = draw(visible, visible + 1, 3);
+      Longs exact = visible > 0 ? exact_softmax(x) : Longs();
+      exact.resize(width, 0);
+      for (const Real beyond : {nan, inf, Real(1e30), Real(0)}) {
+        for (const bool subtract_max : {true, false}) {
+          Reals y = x;
+          y.resize(width, beyond);
+          y.push_back(7);  // not of the row
+          kernels::softmax_prefix(y.data(), visible, width, subtract_max);
+          CHECK(difference(y, exact) < (subtract_max ? 8 : 16) * eps);
+          CHECK_UNARY(std::all_of(y.begin() + static_cast<std::ptrdiff_t>(visible), y.end() - 1,
+                                  [](Real v) { return v == 0; }));
+          CHECK(y.back() == 7);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("log_softmax rows") {
   for (std::size_t n = 1; n <= longest; ++n) {
     CAPTURE(n);

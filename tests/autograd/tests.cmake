@@ -15,6 +15,7 @@ surd_tests(autograd
     ops_gradient_test.cpp
   BOTH
     blas_test.cpp
+    dropout_kernels_test.cpp
     gemm_test.cpp
     kernels_test.cpp
     ops_value_test.cpp
