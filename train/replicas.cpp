@@ -20,6 +20,9 @@ Replicas::Replicas(const Transformer& model, ParameterSet& parameters, std::size
     stop();
     throw Error(fmt::format("replicas: the system gave {} of {} threads ({}); set train.replicas to at most {}",
                             started, count, error.code().message(), started));
+  } catch (...) {  // no memory for the next one; those that run refer to this object
+    stop();
+    throw;
   }
 }
 

@@ -28,7 +28,7 @@ struct PassOptions {
 /// always gives the same bits, and different numbers agree up to rounding.
 class Replicas {
  public:
-  /// Throws Error where the system has not so many threads.
+  /// Throws Error where the system has not so many threads, std::bad_alloc where it has not the memory.
   Replicas(const Transformer& model, ParameterSet& parameters, std::size_t count);
   ~Replicas();
   Replicas(const Replicas&) = delete;

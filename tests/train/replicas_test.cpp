@@ -7,8 +7,26 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <new>
+
+namespace {
+
+/// How many requests of this thread are still granted; below zero: all.
+thread_local long requests_granted = -1;
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  if (requests_granted == 0) throw std::bad_alloc();
+  if (requests_granted > 0) --requests_granted;
+  if (void* block = std::malloc(bytes == 0 ? 1 : bytes)) return block;
+  throw std::bad_alloc();
+}
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
 namespace surd {
 namespace {
@@ -221,6 +239,27 @@ TEST_CASE("where the system has not so many threads, it is an error that says ho
   CAPTURE(message);
   CHECK(test::contains(message, "replicas: the system gave 2 of 8 threads"));
   CHECK(test::contains(message, "set train.replicas to at most 2"));
+}
+
+TEST_CASE("wherever memory runs out, the threads that run already are ended") {
+  Toy toy(vocabulary, test::toy_options(0));
+  const Batch batch = batch_of(7);
+  bool built = false;
+  long refused = 0;
+  while (!built) {
+    REQUIRE(refused < 10000);
+    requests_granted = refused;
+    try {
+      const Replicas replicas(toy.transformer, toy.parameters, 4);
+      built = true;
+    } catch (const std::bad_alloc&) {
+      ++refused;
+    }
+    requests_granted = -1;
+  }
+  CHECK(refused > 3);  // at least one for each thread
+  Replicas replicas(toy.transformer, toy.parameters, 4);
+  CHECK(std::isfinite(replicas.accumulate(batch, {0, 1, 1, 1})));
 }
 
 TEST_CASE("there must be a replica") {
