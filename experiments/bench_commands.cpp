@@ -1,6 +1,7 @@
 #include "autograd/blas.hpp"
 #include "autograd/pool.hpp"
-#include "experiments/bench_bound.hpp"
+#include "experiments/bench_measure.hpp"
+#include "experiments/bench_products.hpp"
 #include "experiments/bench_shape.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/system_info.hpp"
@@ -13,25 +14,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <functional>
 
 namespace surd {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
 
 /// The power of x that y grows as: the slope of log y over log x by least squares.
 double exponent(const std::vector<double>& x, const std::vector<double>& y) {
@@ -47,8 +35,6 @@ double exponent(const std::vector<double>& x, const std::vector<double>& y) {
   }
   return covariance / variance;
 }
-
-double rounded(double value, double unit) { return std::round(value / unit) * unit; }
 
 /// A model of a shape and all that an update of it needs.
 struct BenchRun {
@@ -75,20 +61,21 @@ struct BenchRun {
 };
 
 void print_profile(const Profile& profile, double total) {
-  std::vector<std::pair<std::string, Profile::Seconds>> ops(profile.seconds().begin(), profile.seconds().end());
-  const auto sum = [](const auto& entry) { return entry.second.forward + entry.second.backward; };
-  std::sort(ops.begin(), ops.end(), [&](const auto& a, const auto& b) { return sum(a) > sum(b); });
-  fmt::print("{:<26} {:>8} {:>8} {:>8}\n", "share of the step", "forward", "backward", "both");
-  for (const auto& [op, seconds] : ops)
-    fmt::print("{:<26} {:>7.1f}% {:>7.1f}% {:>7.1f}%\n", op, 100 * seconds.forward / total,
-               100 * seconds.backward / total, 100 * (seconds.forward + seconds.backward) / total);
+  std::vector<std::pair<std::string, Profile::Seconds>> parts(profile.seconds().begin(), profile.seconds().end());
+  std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second.all() > b.second.all(); });
+  fmt::print("{:<26} {:>8} {:>8} {:>8}\n", "share of the step", "forward", "backward", "all");
+  const auto share = [&](double seconds) { return seconds > 0 ? fmt::format("{:.1f}%", 100 * seconds / total) : ""; };
+  for (const auto& [part, seconds] : parts)
+    fmt::print("{:<26} {:>8} {:>8} {:>8}\n", part, share(seconds.forward), share(seconds.backward),
+               share(seconds.all()));
 }
 
 Json to_json(const Profile& profile, double total) {
   Json json;
-  for (const auto& [op, seconds] : profile.seconds())
-    json[op] = {{"forward", rounded(seconds.forward / total, 1e-4)},
-                {"backward", rounded(seconds.backward / total, 1e-4)}};
+  for (const auto& [part, seconds] : profile.seconds())
+    json[part] = {{"forward", rounded(seconds.forward / total, 1e-4)},
+                  {"backward", rounded(seconds.backward / total, 1e-4)},
+                  {"all", rounded(seconds.all() / total, 1e-4)}};
   return json;
 }
 
@@ -107,20 +94,20 @@ int bench_step_command(const BenchStepArguments& arguments) {
   for (int i = 0; i < 3; ++i) step();
   const std::size_t memory = peak_memory_bytes();
 
-  // The step and its bound in turn, so that a change of the machine's speed meets both.
-  StepBound bound(shape);
-  bound.run();
-  step();  // the bound took some of the blocks
+  // The step and the library's products in turn, so that a change of the machine's speed meets both.
+  LibraryProducts products(shape);
+  products.run();
+  step();  // the products took some of the blocks
   profile.clear();
   const std::size_t requests = pool::statistics().system_requests;
-  std::vector<double> steps, bounds, ratios;
+  std::vector<double> steps, products_alone, ratios;
   double profiled = 0;
   for (double elapsed = 0; elapsed < arguments.seconds || steps.size() < 5;) {
     steps.push_back(seconds_of(step));
-    bounds.push_back(seconds_of([&] { bound.run(); }));
-    ratios.push_back(steps.back() / bounds.back());
+    products_alone.push_back(seconds_of([&] { products.run(); }));
+    ratios.push_back(steps.back() / products_alone.back());
     profiled += steps.back();
-    elapsed += steps.back() + bounds.back();
+    elapsed += steps.back() + products_alone.back();
   }
   const double misses =
       static_cast<double>(pool::statistics().system_requests - requests) / static_cast<double>(steps.size());
@@ -133,10 +120,10 @@ int bench_step_command(const BenchStepArguments& arguments) {
               {"params", run.parameters.element_count()},
               {"step_ms", rounded(1e3 * seconds, 1e-3)},
               {"tokens_per_s", std::llround(static_cast<double>(shape.positions()) / seconds)},
-              {"gflops", rounded(bound.floating_point_operations() / seconds / 1e9, 0.1)},
+              {"gflops", rounded(products.floating_point_operations() / seconds / 1e9, 0.1)},
               {"steps", steps.size()},
-              {"bound_ms", rounded(1e3 * median(bounds), 1e-3)},
-              {"step_over_bound", rounded(median(ratios), 1e-3)},
+              {"library_products_ms", rounded(1e3 * median(products_alone), 1e-3)},
+              {"step_over_library_products", rounded(median(ratios), 1e-3)},
               {"peak_memory_bytes", memory},
               {"pool_misses_per_step", misses},
               {"blas", blas::description()}};
@@ -149,11 +136,35 @@ int bench_step_command(const BenchStepArguments& arguments) {
              arguments.replicas, arguments.dropout);
   fmt::print("step   {:.2f} ms (median of {}), {} positions/s, {:.1f} GFLOP/s\n", 1e3 * seconds, steps.size(),
              with_commas(result["tokens_per_s"].get<std::uint64_t>()), result["gflops"].get<double>());
-  fmt::print("bound  {:.2f} ms: its matrix products alone, one thread; step / bound {:.2f}\n", 1e3 * median(bounds),
-             median(ratios));
+  fmt::print("its matrix products alone, by the BLAS library on one thread: {:.2f} ms;\nstep / these {:.2f}\n",
+             1e3 * median(products_alone), median(ratios));
   fmt::print("memory {:.0f} MB at its peak, {:.2f} requests to the system a step\n", static_cast<double>(memory) / 1e6,
              misses);
   if (arguments.profile) print_profile(profile, profiled);
+  return exit_done;
+}
+
+int bench_shapes_command(bool json) {
+  if (!json)
+    fmt::print("{:<9} {:>10} {:>7} {:>5} {:>12} {:>6} {:>5} {:>16}\n", "shape", "vocabulary", "d_model", "heads",
+               "feed-forward", "layers", "pairs", "positions");
+  for (const BenchShape& s : bench_shapes()) {
+    if (json)
+      fmt::print("{}\n", Json{{"name", s.name},
+                              {"vocabulary", s.vocabulary},
+                              {"d_model", s.d_model},
+                              {"heads", s.heads},
+                              {"feed_forward_width", s.feed_forward_width},
+                              {"layers", s.layers},
+                              {"batch_size", s.batch_size},
+                              {"source_length", s.source_length},
+                              {"target_length", s.target_length}}
+                             .dump());
+    else
+      fmt::print("{:<9} {:>10} {:>7} {:>5} {:>12} {:>6} {:>5} {:>16}\n", s.name, with_commas(s.vocabulary), s.d_model,
+                 s.heads, with_commas(s.feed_forward_width), fmt::format("{0}+{0}", s.layers), s.batch_size,
+                 fmt::format("{}, {}", s.source_length, s.target_length));
+  }
   return exit_done;
 }
 
@@ -189,7 +200,7 @@ int bench_growth_command(const BenchGrowthArguments& arguments) {
         steps.push_back(seconds_of(step));
       values.push_back(static_cast<double>(value));
       times.push_back(median(steps));
-      operations.push_back(StepBound(shape).floating_point_operations());
+      operations.push_back(LibraryProducts(shape).floating_point_operations());
       results.push_back({{"axis", axis.name},
                          {"value", value},
                          {"step_ms", rounded(1e3 * times.back(), 1e-3)},

@@ -1,4 +1,4 @@
-#include "experiments/bench_bound.hpp"
+#include "experiments/bench_products.hpp"
 
 #include "autograd/blas.hpp"
 
@@ -14,7 +14,7 @@ constexpr auto yes = blas::Transpose::yes;
 
 }  // namespace
 
-StepBound::StepBound(const BenchShape& shape) : shape_(shape) {
+LibraryProducts::LibraryProducts(const BenchShape& shape) : shape_(shape) {
   const std::size_t d = shape.d_model, f = shape.feed_forward_width, layers = shape.layers;
   const std::size_t source = shape.batch_size * shape.source_length, target = shape.batch_size * shape.target_length;
   projections_ = {{source, d, d, 4 * layers},  // self-attention of the encoder: q, k, v and output
@@ -45,13 +45,13 @@ StepBound::StepBound(const BenchShape& shape) : shape_(shape) {
   scores_ = some(shape.batch_size * shape.heads * length * length);
 }
 
-void StepBound::run(const Projection& p) {
+void LibraryProducts::run(const Projection& p) {
   library_gemm(no, yes, p.rows, p.out, p.in, 1, x_.data(), p.in, weight_.data(), p.in, 0, y_.data(), p.out);
   library_gemm(yes, no, p.out, p.in, p.rows, 1, y_.data(), p.out, x_.data(), p.in, 0, dweight_.data(), p.in);
   library_gemm(no, no, p.rows, p.in, p.out, 1, y_.data(), p.out, weight_.data(), p.in, 0, dx_.data(), p.in);
 }
 
-void StepBound::run(const Attention& a) {
+void LibraryProducts::run(const Attention& a) {
   const std::size_t d = shape_.d_model, width = d / shape_.heads;
   for (const bool backward : {false, true}) {
     for (std::size_t b = 0; b < shape_.batch_size; ++b) {
@@ -76,7 +76,7 @@ void StepBound::run(const Attention& a) {
   }
 }
 
-void StepBound::run() {
+void LibraryProducts::run() {
   for (const Projection& projection : projections_)
     for (std::size_t i = 0; i < projection.count; ++i) run(projection);
   for (const Attention& attention : attentions_)

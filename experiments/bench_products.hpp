@@ -8,11 +8,11 @@
 namespace surd {
 
 /// The matrix products of one training step and nothing else: forward, and the two of backward, of every projection,
-/// of attention head by head, and of the output. By the BLAS library, not by kernels::gemm. Inputs and
-/// results stay in the same few buffers, so they are as warm as they can be.
-class StepBound {
+/// of attention head by head, and of the output. By the BLAS library, not by kernels::gemm: so a step can take less
+/// time than they do. Inputs and results stay in the same few buffers, so they are as warm as they can be.
+class LibraryProducts {
  public:
-  explicit StepBound(const BenchShape& shape);
+  explicit LibraryProducts(const BenchShape& shape);
 
   /// Computes all of them once.
   void run();

@@ -36,9 +36,7 @@ void add_config(CLI::App* sub, std::string& file, std::vector<std::string>& sett
 }
 
 void add_shape(CLI::App* sub, std::string& shape) {
-  sub->add_option("--config", shape, "toy-32, toy-64, toy-128, toy-256, m30k-256 or base-512")
-      ->capture_default_str()
-      ->type_name("SHAPE");
+  sub->add_option("--config", shape, "one of `surd bench shapes`")->capture_default_str()->type_name("SHAPE");
 }
 
 void add_measurement(CLI::App* sub, double& seconds, bool& json) {
@@ -144,6 +142,20 @@ int run_command_line(int argc, const char* const* argv) {
       ->check(CLI::Range(1, 256));
   sub->add_option("--dropout", bench_step.dropout, "rate")->capture_default_str()->check(CLI::Range(0.0, 0.99));
   sub->add_flag("--profile", bench_step.profile, "the share of each op");
+  BenchOverheadArguments bench_overhead;
+  sub = add(
+      *bench, "overhead", "Time what a run costs beside its updates",
+      [&] { return bench_overhead_command(bench_overhead); }, chosen);
+  add_shape(sub, bench_overhead.shape);
+  add_measurement(sub, bench_overhead.seconds, bench_overhead.json);
+  sub->add_option("--starts", bench_overhead.starts, "how often the program is started")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  bool shapes_as_json = false;
+  sub = add(
+      *bench, "shapes", "The shapes that --config can name", [&] { return bench_shapes_command(shapes_as_json); },
+      chosen);
+  sub->add_flag("--json", shapes_as_json, "print JSON");
   BenchDecodeArguments bench_decode;
   sub = add(
       *bench, "decode", "Time greedy and beam search", [&] { return bench_decode_command(bench_decode); }, chosen);

@@ -71,8 +71,20 @@ struct BenchStepArguments {
   bool profile = false;
   bool json = false;
 };
-/// Times training steps beside their matrix products alone.
+/// Times training steps beside their matrix products alone, by the BLAS library.
 int bench_step_command(const BenchStepArguments& arguments);
+
+/// Prints the shapes that the others take.
+int bench_shapes_command(bool json);
+
+struct BenchOverheadArguments {
+  std::string shape = "toy-64";
+  std::size_t starts = 5;
+  double seconds = 10;
+  bool json = false;
+};
+/// Measures what a run costs beside its updates: its start, batches and logs, and the probe.
+int bench_overhead_command(const BenchOverheadArguments& arguments);
 
 struct BenchGrowthArguments {
   double seconds = 1;

@@ -26,7 +26,7 @@ class Updater {
 
  private:
   void book(const char* what) {
-    if (profile_ != nullptr) profile_->forward(what);
+    if (profile_ != nullptr) profile_->book(what);
   }
 
   const Training& training_;
