@@ -1,21 +1,25 @@
-"""Writes docs/performance.md: surd beside its own matrix products (the bound) and beside PyTorch.
+"""Writes docs/performance.md: surd beside the matrix products of its step alone, and beside PyTorch.
 
-    compare_speed.py --surd build/release/experiments/surd [--torch PYTHON ...] [--rounds N] [--secs S] [--out FILE]
+    compare_speed.py --surd build/release/experiments/surd [--torch PYTHON ...] [--shapes toy-32,toy-64]
+                     [--rounds 3] [--seconds 1.5] [--raw FILE] [--out FILE]
+    compare_speed.py --from build/bench/raw.json [--out FILE]
 
 Everything that is compared runs in turn, round after round, each in a process of its own; ratios are taken within a
-round, so that a machine whose speed drifts does not bend them. Each PYTHON is an interpreter that has PyTorch; of those
-from 2.0 on, torch.compile is measured as well.
+round, so that a machine whose speed drifts does not bend them. What fails is told and left out of its round. Each
+PYTHON is an interpreter that has PyTorch; of those from 2.0 on, torch.compile is measured as well. All that was measured
+is kept in the raw file, from which --from writes the page again.
 """
 import argparse
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
 
+from performance_page import page
+
 HERE = pathlib.Path(__file__).resolve().parent
-SHAPES = ["toy-32", "toy-64", "toy-128", "toy-256", "m30k-256", "base-512"]
+ROOT = HERE.parent.parent
 PEER = str(HERE / "torch_peer.py")
 
 
@@ -23,151 +27,48 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def run(command, threads=1):
-    """The JSON lines a command prints; an empty list, with the reason on stderr, where it fails."""
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
-    if "torch_peer" in " ".join(command):
-        del environment["OPENBLAS_NUM_THREADS"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if done.returncode != 0:
-        say(f"failed: {' '.join(command)}\n{done.stderr[-2000:]}")
+def environment(threads, torch):
+    variables = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
+    if torch:
+        del variables["OPENBLAS_NUM_THREADS"]
+    return variables
+
+
+def finish(command, process):
+    """The JSON lines of a process; an empty list, with the reason on stderr, where it fails."""
+    output, errors = process.communicate()
+    if process.returncode != 0:
+        say(f"failed: {' '.join(command)}\n{errors[-2000:]}")
         return []
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
 
 
-def spread(values, digits=2):
-    if not values:
-        return "-"
-    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}-{max(values):.{digits}f})"
+def start(command, threads=1):
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=environment(threads, PEER in command))
 
 
-class Peers:
-    def __init__(self, interpreters):
-        self.variants = []  # (name, command)
-        for python in interpreters:
-            version = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], capture_output=True,
-                                     text=True)
-            if version.returncode != 0:
-                sys.exit(f"{python} has no PyTorch")
-            name = "PyTorch " + version.stdout.strip().split("+")[0]
-            self.variants.append((name, [python, PEER]))
-            if int(version.stdout.split(".")[0]) >= 2:
-                self.variants.append((name + " compiled", [python, PEER, "--compile"]))
-
-    def step(self, shape, threads, secs):
-        for name, command in self.variants:
-            if threads > 1 and "--compile" in command:
-                continue  # half a minute of compilation a round, for a comparison that one thread has made
-            yield name, run(command[:2] + ["step", "--config", shape, "--threads", str(threads), "--secs", str(secs)] +
-                            command[2:], threads)
+def run(command, threads=1):
+    return finish(command, start(command, threads))
 
 
-def steps(surd, peers, shapes, threads, rounds, secs):
-    """{shape: [{"surd": figures, peer: figures...}, one a round]}"""
-    table = {}
-    for shape in shapes:
-        table[shape] = []
-        for index in range(rounds):
-            say(f"{shape}, {threads} thread(s), round {index + 1} of {rounds}")
-            figures = run([surd, "bench", "step", "--config", shape, "--replicas", str(threads), "--secs", str(secs),
-                           "--json"])
-            entry = {"surd": figures[0]}
-            for name, peer in peers.step(shape, threads, secs):
-                if peer:
-                    entry[name] = peer[0]
-                    assert peer[0]["params"] == figures[0]["params"], "the models differ"
-            table[shape].append(entry)
-    return table
+def first(lines):
+    return lines[0] if lines else None
 
 
-def step_table(table, names):
-    lines = ["| shape | bound, ms | surd, ms | surd / bound | " + " | ".join(f"{n}, ms | {n} / surd" for n in names) +
-             " |", "|---|---|---|---|" + "---|---|" * len(names)]
-    for shape, rounds in table.items():
-        ours = [r["surd"] for r in rounds]
-        cells = [shape, f"{statistics.median(o['bound_ms'] for o in ours):.1f}",
-                 f"{statistics.median(o['step_ms'] for o in ours):.1f}", spread([o["step_over_bound"] for o in ours])]
-        for name in names:
-            pairs = [(r[name]["step_ms"], r["surd"]["step_ms"]) for r in rounds if name in r]
-            cells.append(f"{statistics.median(p for p, _ in pairs):.1f}" if pairs else "-")
-            cells.append(spread([p / o for p, o in pairs]))
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
-
-
-def memory_table(table, names):
-    lines = ["| shape | surd, MB | " + " | ".join(f"{n}, MB" for n in names) + " | surd / least of these |",
-             "|---|---|" + "---|" * (len(names) + 1)]
-    for shape, rounds in table.items():
-        first = rounds[0]
-        peers = [first[n]["peak_memory_bytes"] for n in names if n in first]
-        ours = first["surd"]["peak_memory_bytes"]
-        cells = [f"{first[n]['peak_memory_bytes'] / 1e6:.0f}" if n in first else "-" for n in names]
-        lines.append(f"| {shape} | {ours / 1e6:.0f} | " + " | ".join(cells) +
-                     f" | {ours / min(peers) if peers else float('nan'):.2f} |")
-    return lines
-
-
-def side_by_side(surd, shape, secs, rounds):
-    """Speed of two runs side by side over the speed of one, and of two replicas over one."""
-    command = [surd, "bench", "step", "--config", shape, "--secs", str(secs), "--json"]
-    pair_ratios, replica_ratios = [], []
-    for index in range(rounds):
-        say(f"{shape}, side by side, round {index + 1} of {rounds}")
-        alone = run(command)[0]["step_ms"]
-        both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-        together = [json.loads(p.communicate()[0])["step_ms"] for p in both]
-        pair_ratios.append(sum(alone / t for t in together))
-        replica_ratios.append(alone / run(command + ["--replicas", "2"])[0]["step_ms"])
-    return pair_ratios, replica_ratios
-
-
-def profile_table(surd, shapes, secs):
-    profiles = {s: run([surd, "bench", "step", "--config", s, "--secs", str(secs), "--profile", "--json"])[0]["profile"]
-                for s in shapes}
-    share = lambda p: 100 * (p["forward"] + p["backward"])
-    ops = sorted({op for p in profiles.values() for op in p},
-                 key=lambda op: -max(share(p.get(op, {"forward": 0, "backward": 0})) for p in profiles.values()))
-    lines = ["| op | " + " | ".join(profiles) + " |", "|---|" + "---|" * len(profiles)]
-    for op in ops:
-        shares = [share(p[op]) if op in p else 0 for p in profiles.values()]
-        if max(shares) >= 0.5:
-            lines.append(f"| {op} | " + " | ".join(f"{s:.1f} %" for s in shares) + " |")
-    return lines
-
-
-def decode_table(surd, peers, rounds, secs):
-    names = [name for name, command in peers.variants if len(command) == 2]
-    commands = [command for _, command in peers.variants if len(command) == 2]
-    ours, theirs = {}, {name: {} for name in names}
-    for index in range(rounds):
-        say(f"decoding, round {index + 1} of {rounds}")
-        for line in run([surd, "bench", "decode", "--secs", str(secs), "--json"]):
-            ours.setdefault((line["beam"], line["batch"]), []).append(line["sentences_per_s"])
-        for name, command in zip(names, commands):
-            for line in run(command + ["decode", "--config", "m30k-256", "--secs", str(secs)]):
-                theirs[name].setdefault((line["beam"], line["batch"]), []).append(line["sentences_per_s"])
-    lines = ["| beam | sentences together | surd, sentences/s | " +
-             " | ".join(f"{n}, sentences/s | surd / {n}" for n in names) + " |", "|---|---|---|" + "---|---|" * len(names)]
-    for key, speeds in ours.items():
-        cells = [str(key[0]), str(key[1]), f"{statistics.median(speeds):.1f}"]
-        for name in names:
-            peer = theirs[name].get(key, [])
-            cells += [f"{statistics.median(peer):.1f}" if peer else "-", spread([o / p for o, p in zip(speeds, peer)], 1)]
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
-
-
-def growth_table(surd, secs):
-    axes = {}
-    for line in run([surd, "bench", "growth", "--secs", str(secs), "--json"]):
-        axes.setdefault(line["axis"], []).append(line)
-    lines = ["| size | ms a step at each value | time grows as the power | operations as |", "|---|---|---|---|"]
-    for axis, entries in axes.items():
-        values = ", ".join(f"{e['value']}: {e['step_ms']:.1f}" for e in entries if "value" in e)
-        lines.append(f"| {axis} | {values} | {entries[-1]['exponent_of_time']:.2f} | "
-                     f"{entries[-1]['exponent_of_operations']:.2f} |")
-    return lines
+def find_peers(interpreters):
+    """[{"name", "python", "compile"}]"""
+    peers = []
+    for python in interpreters:
+        version = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], capture_output=True,
+                                 text=True)
+        if version.returncode != 0:
+            sys.exit(f"{python} has no PyTorch")
+        name = "PyTorch " + version.stdout.strip().split("+")[0]
+        peers.append({"name": name, "python": python, "compile": False})
+        if int(version.stdout.split(".")[0]) >= 2:
+            peers.append({"name": name + " compiled", "python": python, "compile": True})
+    return peers
 
 
 def processor():
@@ -177,40 +78,140 @@ def processor():
     return "unknown processor"
 
 
+class Measurements:
+    """Fills `raw`, and writes it after each part, so that what was measured is not lost to what comes after it."""
+
+    def __init__(self, options):
+        self.surd, self.rounds, self.seconds = options.surd, options.rounds, options.seconds
+        self.file = pathlib.Path(options.raw)
+        self.peers = find_peers(options.torch)
+        known = {s["name"]: s for s in run([self.surd, "bench", "shapes", "--json"])}
+        if not known:
+            sys.exit(f"{self.surd} printed no shapes")
+        self.shapes = options.shapes.split(",") if options.shapes else list(known)
+        unknown = [s for s in self.shapes if s not in known]
+        if unknown:
+            sys.exit(f"there is no shape {', '.join(unknown)}; there are {', '.join(known)}")
+        self.raw = {"processor": processor(), "cores": os.cpu_count(), "rounds": self.rounds, "seconds": self.seconds,
+                    "shapes": [known[s] for s in self.shapes],
+                    "peers": [{"name": p["name"], "compile": p["compile"]} for p in self.peers]}
+
+    def bench(self, what, *words, seconds=None):
+        return [self.surd, "bench", what, "--secs", str(seconds or self.seconds), "--json", *words]
+
+    def torch(self, peer, what, shape, *words, seconds=None):
+        return [peer["python"], PEER, what, "--surd", self.surd, "--config", shape, "--secs",
+                str(seconds or self.seconds), *words]
+
+    def keep(self, part, results):
+        self.raw[part] = results
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(json.dumps(self.raw, indent=1) + "\n")
+
+    def steps(self, threads):
+        """{shape: [{"surd": figures, name of a peer: figures, ...}, one a round]}"""
+        table = {}
+        for shape in self.shapes:
+            table[shape] = []
+            for index in range(self.rounds):
+                say(f"{shape}, {threads} thread(s), round {index + 1} of {self.rounds}")
+                entry = {"surd": first(run(self.bench("step", "--config", shape, "--replicas", str(threads))))}
+                for peer in self.peers:
+                    if threads > 1 and peer["compile"]:
+                        continue  # half a minute of compilation a round, for a comparison that one thread has made
+                    words = ["--threads", str(threads)] + ["--compile"] * peer["compile"]
+                    entry[peer["name"]] = first(run(self.torch(peer, "step", shape, *words), threads))
+                sizes = {figures["params"] for figures in entry.values() if figures}
+                if len(sizes) > 1:
+                    sys.exit(f"{shape}: the models differ: {sizes} parameters")
+                table[shape].append({name: figures for name, figures in entry.items() if figures})
+        return table
+
+    def side_by_side(self):
+        """{shape: [{"alone", "together": [two], "replicas"}, one a round]}, ms a step; what failed is missing."""
+        table = {}
+        for shape in self.shapes:
+            table[shape] = []
+            command = self.bench("step", "--config", shape)
+            for index in range(self.rounds):
+                say(f"{shape}, side by side, round {index + 1} of {self.rounds}")
+                alone = run(command)
+                pair = [start(command) for _ in range(2)]
+                both = [figures for process in pair for figures in finish(command, process)]
+                replicas = run(command + ["--replicas", "2"])
+                entry = {}
+                if alone:
+                    entry["alone"] = alone[0]["step_ms"]
+                if len(both) == 2:
+                    entry["together"] = [b["step_ms"] for b in both]
+                if replicas:
+                    entry["replicas"] = replicas[0]["step_ms"]
+                table[shape].append(entry)
+        return table
+
+    def profiles(self):
+        profiles = {}
+        for shape in self.shapes:
+            figures = first(run(self.bench("step", "--config", shape, "--profile")))
+            if figures:
+                profiles[shape] = figures["profile"]
+        return profiles
+
+    def decoding(self):
+        """[{"surd": lines, name of a peer: lines, ...}, one a round]"""
+        rounds, seconds = [], min(self.seconds, 3)
+        for index in range(self.rounds):
+            say(f"decoding, round {index + 1} of {self.rounds}")
+            entry = {"surd": run(self.bench("decode", seconds=seconds))}
+            for peer in self.peers:
+                if not peer["compile"]:
+                    entry[peer["name"]] = run(self.torch(peer, "decode", "m30k-256", seconds=seconds))
+            rounds.append(entry)
+        return rounds
+
+    def overheads(self):
+        results = []
+        for shape in [s for s in self.shapes if s.startswith("toy-")]:
+            for index in range(self.rounds):
+                say(f"{shape}, overheads, round {index + 1} of {self.rounds}")
+                results += run(self.bench("overhead", "--config", shape))
+        return results
+
+    def measure(self):
+        self.keep("overhead", self.overheads())
+        self.keep("one thread", self.steps(1))
+        self.keep("two threads", self.steps(2))
+        self.keep("scaling", self.side_by_side())
+        self.keep("profile", self.profiles())
+        self.keep("decoding", self.decoding())
+        self.keep("growth", run(self.bench("growth", seconds=min(self.seconds, 2))))
+        say(f"kept: {self.file}")
+        return self.raw
+
+
+def positive(text):
+    value = float(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError("must be above 0")
+    return value
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--surd", required=True)
-    parser.add_argument("--torch", action="append", default=[])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--secs", type=float, default=5)
-    parser.add_argument("--shapes", default=",".join(SHAPES))
-    parser.add_argument("--out", default=str(HERE.parent.parent / "docs" / "performance.md"))
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--surd", help="the program to measure")
+    what.add_argument("--from", dest="saved", metavar="RAW", help="measure nothing; write the page of this raw file")
+    parser.add_argument("--torch", action="append", default=[], metavar="PYTHON", help="may be repeated")
+    parser.add_argument("--rounds", type=int, choices=range(1, 101), default=3, metavar="N",
+                        help="how often each measurement is made, in turn with the others (3)")
+    parser.add_argument("--seconds", type=positive, default=5, help="length of one measurement (5)")
+    parser.add_argument("--shapes", help="of `surd bench shapes`, with commas between them (all)")
+    parser.add_argument("--raw", default=str(ROOT / "build" / "bench" / "raw.json"), help="where results are kept")
+    parser.add_argument("--out", default=str(ROOT / "docs" / "performance.md"), help="the page")
     options = parser.parse_args()
-    peers, shapes = Peers(options.torch), options.shapes.split(",")
-    names = [name for name, _ in peers.variants]
 
-    one = steps(options.surd, peers, shapes, 1, options.rounds, options.secs)
-    two = steps(options.surd, peers, shapes, 2, options.rounds, options.secs)
-    blas = next(iter(one.values()))[0]["surd"]["blas"]
-    scaling = ["| shape | two runs side by side / one | two replicas / one |", "|---|---|---|"]
-    for shape in shapes:
-        pairs, replicas = side_by_side(options.surd, shape, options.secs, options.rounds)
-        scaling.append(f"| {shape} | {spread(pairs)} | {spread(replicas)} |")
-    text = (HERE / "performance.template.md").read_text()
-    sections = {
-        "machine": [f"{processor()}, {os.cpu_count()} cores; {blas}; " + ", ".join(names) +
-                    f". Medians of {options.rounds} rounds of {options.secs:g} s each, the range in brackets."],
-        "one thread": step_table(one, names), "two threads": step_table(two, [name for name, command in peers.variants if "--compile" not in command]),
-        "memory": memory_table(one, names), "scaling": scaling,
-        "profile": profile_table(options.surd, shapes, options.secs),
-        "decoding": decode_table(options.surd, peers, options.rounds, min(options.secs, 3)),
-        "growth": growth_table(options.surd, min(options.secs, 2)),
-    }
-    for name, lines in sections.items():
-        mark = "{{" + name + "}}"
-        assert mark in text, name
-        text = text.replace(mark, "\n".join(lines))
-    pathlib.Path(options.out).write_text(text)
+    raw = json.loads(pathlib.Path(options.saved).read_text()) if options.saved else Measurements(options).measure()
+    pathlib.Path(options.out).write_text(page(raw, (HERE / "performance.template.md").read_text()))
     say(f"written: {options.out}")
 
 

@@ -1,7 +1,9 @@
 """The model of `surd bench` in PyTorch, for comparison: one JSON line for each thing measured.
 
-    torch_peer.py step --config toy-64 [--threads N] [--secs S] [--dropout P] [--compile]
-    torch_peer.py decode --config m30k-256 [--threads N] [--secs S]
+    torch_peer.py step --config toy-64 [--surd PROGRAM] [--threads N] [--secs S] [--dropout P] [--compile]
+    torch_peer.py decode --config m30k-256 [--surd PROGRAM] [--threads N] [--secs S]
+
+The shapes are those that `surd bench shapes` prints.
 
 Pre-LN encoder-decoder, one embedding matrix tied three ways, ReLU, label smoothing 0.1, clipping at norm 1, Adam; written
 as people write it, with scaled_dot_product_attention where this PyTorch has it. Beam search runs the decoder over the
@@ -12,21 +14,14 @@ import json
 import math
 import resource
 import statistics
+import subprocess
+import sys
 import time
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-# vocabulary, width, heads, inner width, layers a side, pairs, source positions, target positions
-SHAPES = {
-    "toy-32": (64, 32, 4, 128, 2, 64, 12, 13),
-    "toy-64": (64, 64, 4, 256, 2, 64, 12, 13),
-    "toy-128": (64, 128, 4, 512, 2, 64, 12, 13),
-    "toy-256": (64, 256, 8, 1024, 2, 64, 12, 13),
-    "m30k-256": (8000, 256, 8, 1024, 3, 128, 16, 17),
-    "base-512": (8000, 512, 8, 2048, 6, 32, 32, 33),
-}
 PAD, BOS, EOS = 0, 1, 2
 
 
@@ -120,8 +115,18 @@ def repeat(work, seconds, warm_up=3, least=5):
     return statistics.median(times), len(times)
 
 
+def shape_of(arguments):
+    printed = subprocess.run([arguments.surd, "bench", "shapes", "--json"], capture_output=True, text=True, check=True)
+    shapes = {shape["name"]: shape for shape in map(json.loads, printed.stdout.splitlines())}
+    if arguments.config not in shapes:
+        sys.exit(f"there is no shape {arguments.config}; there are {', '.join(shapes)}")
+    shape = shapes[arguments.config]
+    return [shape[key] for key in ("vocabulary", "d_model", "heads", "feed_forward_width", "layers", "batch_size",
+                                   "source_length", "target_length")]
+
+
 def step(arguments):
-    vocabulary, width, heads, inner, layers, batch, source_length, target_length = SHAPES[arguments.config]
+    vocabulary, width, heads, inner, layers, batch, source_length, target_length = shape_of(arguments)
     model = Translator(vocabulary, width, heads, inner, layers, arguments.dropout).train()
     forward = torch.compile(model) if arguments.compile else model
     adam = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.98), eps=1e-9)
@@ -170,7 +175,7 @@ def beam_search(model, source, beam, length):
 
 
 def decode(arguments):
-    vocabulary, width, heads, inner, layers, _, source_length, target_length = SHAPES[arguments.config]
+    vocabulary, width, heads, inner, layers, _, source_length, target_length = shape_of(arguments)
     model = Translator(vocabulary, width, heads, inner, layers, 0.0).eval()
     for beam in (1, 5):
         for batch in (1, 64):
@@ -188,7 +193,8 @@ def report(arguments, **figures):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["step", "decode"])
-    parser.add_argument("--config", default="toy-64", choices=SHAPES)
+    parser.add_argument("--config", default="toy-64", metavar="SHAPE")
+    parser.add_argument("--surd", default="build/release/experiments/surd", metavar="PROGRAM")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--secs", type=float, default=5)
     parser.add_argument("--dropout", type=float, default=0.1)

@@ -1,0 +1,153 @@
+"""The tables of docs/performance.md, from what compare_speed.py has measured."""
+import statistics
+
+
+def spread(values, digits=2):
+    if not values:
+        return "-"
+    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}-{max(values):.{digits}f})"
+
+
+def middle(values, digits=1):
+    return f"{statistics.median(values):.{digits}f}" if values else "-"
+
+
+def row(cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def head(cells):
+    return [row(cells), "|" + "---|" * len(cells)]
+
+
+def shape_table(shapes):
+    lines = head(["shape", "vocabulary", "d_model", "heads", "feed-forward", "layers", "pairs",
+                  "source, target positions"])
+    for s in shapes:
+        lines.append(row([s["name"], f"{s['vocabulary']:,}", str(s["d_model"]), str(s["heads"]),
+                          f"{s['feed_forward_width']:,}", f"{s['layers']}+{s['layers']}", str(s["batch_size"]),
+                          f"{s['source_length']}, {s['target_length']}"]))
+    return lines
+
+
+def step_table(table, names):
+    lines = head(["shape", "library's products, ms", "surd, ms", "surd / library's products"] +
+                 [cell for n in names for cell in (f"{n}, ms", f"{n} / surd")])
+    for shape, rounds in table.items():
+        ours = [r["surd"] for r in rounds if "surd" in r]
+        cells = [shape, middle([o["library_products_ms"] for o in ours]), middle([o["step_ms"] for o in ours]),
+                 spread([o["step_over_library_products"] for o in ours])]
+        for name in names:
+            cells.append(middle([r[name]["step_ms"] for r in rounds if name in r]))
+            cells.append(spread([r[name]["step_ms"] / r["surd"]["step_ms"] for r in rounds
+                                 if name in r and "surd" in r]))
+        lines.append(row(cells))
+    return lines
+
+
+def memory_table(table, names):
+    lines = head(["shape", "surd, MB"] + [f"{n}, MB" for n in names] + ["surd / least of these"])
+    for shape, rounds in table.items():
+        peak = lambda name: [r[name]["peak_memory_bytes"] / 1e6 for r in rounds if name in r]
+        peers = [statistics.median(peak(n)) for n in names if peak(n)]
+        ratio = f"{statistics.median(peak('surd')) / min(peers):.2f}" if peers and peak("surd") else "-"
+        lines.append(row([shape, middle(peak("surd"), 0)] + [middle(peak(n), 0) for n in names] + [ratio]))
+    return lines
+
+
+def scaling_table(table):
+    lines = head(["shape", "two runs side by side / one", "two replicas / one"])
+    for shape, rounds in table.items():
+        pairs = [sum(r["alone"] / t for t in r["together"]) for r in rounds if "alone" in r and "together" in r]
+        replicas = [r["alone"] / r["replicas"] for r in rounds if "alone" in r and "replicas" in r]
+        lines.append(row([shape, spread(pairs), spread(replicas)]))
+    return lines
+
+
+def profile_table(profiles):
+    parts = {part for profile in profiles.values() for part in profile}
+    share = lambda profile, part: 100 * profile.get(part, {"all": 0})["all"]
+    most = {part: max(share(profile, part) for profile in profiles.values()) for part in parts}
+    lines = head(["part", *profiles])
+    for part in sorted(parts, key=lambda p: (-most[p], p)):
+        if most[part] >= 0.5:
+            lines.append(row([part] + [f"{share(profile, part):.1f} %" for profile in profiles.values()]))
+    return lines
+
+
+def decode_table(rounds, names):
+    keyed = [{name: {(line["beam"], line["batch"]): line["sentences_per_s"] for line in lines}
+              for name, lines in r.items()} for r in rounds]
+    lines = head(["beam", "sentences together", "surd, sentences/s"] +
+                 [cell for n in names for cell in (f"{n}, sentences/s", f"surd / {n}")])
+    for key in sorted({key for r in keyed for speeds in r.values() for key in speeds}):
+        speed = lambda name: [r[name][key] for r in keyed if key in r.get(name, {})]
+        cells = [str(key[0]), str(key[1]), middle(speed("surd"))]
+        for name in names:
+            cells.append(middle(speed(name)))
+            cells.append(spread([r["surd"][key] / r[name][key] for r in keyed
+                                 if key in r.get(name, {}) and key in r.get("surd", {})], 1))
+        lines.append(row(cells))
+    return lines
+
+
+def growth_table(results):
+    axes = {}
+    for line in results:
+        axes.setdefault(line["axis"], []).append(line)
+    lines = head(["size", "ms a step at each value", "time grows as the power", "operations as"])
+    for axis, entries in axes.items():
+        values = ", ".join(f"{e['value']}: {e['step_ms']:.1f}" for e in entries if "value" in e)
+        lines.append(row([axis, values, f"{entries[-1]['exponent_of_time']:.2f}",
+                          f"{entries[-1]['exponent_of_operations']:.2f}"]))
+    return lines
+
+
+def overhead_table(results):
+    shapes = list(dict.fromkeys(r["config"] for r in results))
+    lines = head(["what", "asked", *shapes])
+    if not results:
+        return lines
+    asked = results[0]
+    beside = lambda r: r["batching_share"] + r["logging_share"]
+    for what, limit, value, digits in [
+            ("start of the program to its first update, ms", f"below {asked['asked_start_ms']:g}",
+             lambda r: r["start_ms"], 0),
+            ("batching and logging, % of a run", f"below {100 * asked['asked_batching_and_logging_share']:g}",
+             lambda r: 100 * beside(r), 2),
+            (f"probe every {asked['probe_every']} updates, % more", f"below {100 * asked['asked_probe_share']:g}",
+             lambda r: 100 * r["probe_share"], 2)]:
+        lines.append(row([what, limit] + [spread([value(r) for r in results if r["config"] == s], digits)
+                                          for s in shapes]))
+    return lines
+
+
+def page(raw, text):
+    """The template with its marks replaced. A part that was not measured gets a line that says so."""
+    names = [peer["name"] for peer in raw["peers"]]
+    eager = [peer["name"] for peer in raw["peers"] if not peer["compile"]]
+    ours = [r["surd"] for rounds in raw.get("one thread", {}).values() for r in rounds if "surd" in r]
+    measured_on = "; ".join(part for part in (f"{raw['processor']}, {raw['cores']} cores",
+                                              ours[0]["blas"] if ours else "", ", ".join(names)) if part)
+    tables = {
+        "one thread": ("one thread", lambda part: step_table(part, names)),
+        "two threads": ("two threads", lambda part: step_table(part, eager)),
+        "memory": ("one thread", lambda part: memory_table(part, names)),
+        "scaling": ("scaling", scaling_table),
+        "profile": ("profile", profile_table),
+        "decoding": ("decoding", lambda part: decode_table(part, eager)),
+        "growth": ("growth", growth_table),
+        "overheads": ("overhead", overhead_table),
+    }
+    sections = {
+        "machine": [f"{measured_on}. Medians of {raw['rounds']} rounds of {raw['seconds']:g} s each, the range in "
+                    "brackets."],
+        "shapes": shape_table(raw["shapes"]),
+        **{name: table(raw[part]) if raw.get(part) else ["Not measured."] for name, (part, table) in tables.items()},
+    }
+    for name, lines in sections.items():
+        mark = "{{" + name + "}}"
+        if mark not in text:
+            raise ValueError(f"the template has no {mark}")
+        text = text.replace(mark, "\n".join(lines))
+    return text
