@@ -24,7 +24,7 @@ class SystemCalls {
   virtual std::int64_t available(const char* folder);
 };
 
-/// Uses other calls as long as it lives; for tests.
+/// Uses other calls as long as it lives: in tests, and by runs of a study, which are synced as a whole at their end.
 class ReplacedSystemCalls {
  public:
   explicit ReplacedSystemCalls(SystemCalls& calls);

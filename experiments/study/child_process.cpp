@@ -34,12 +34,20 @@ int caught(const std::function<int()>& work) {
 pid_t start_child(const std::function<int()>& work) {
   std::fflush(nullptr);  // or both would print what is still in the buffers
   const pid_t parent = ::getpid();
+  // A stop signal must not reach the child while it still has this process's handler, which would swallow it.
+  sigset_t stops, before;
+  sigemptyset(&stops);
+  for (const int signal : {SIGINT, SIGTERM}) sigaddset(&stops, signal);
+  ::sigprocmask(SIG_BLOCK, &stops, &before);
   const pid_t child = ::fork();
-  expect(child >= 0, "fork", "cannot start a process: {}", std::strerror(errno));
+  const int code_of_fork = errno;
+  if (child != 0) ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  expect(child >= 0, "fork", "cannot start a process: {}", std::strerror(code_of_fork));
   if (child > 0) return child;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(exit_failed);  // it had ended before
   for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
   const int code = caught(work);
   std::fflush(nullptr);
   ::_exit(code);

@@ -36,6 +36,22 @@ std::optional<double> estimated_time(const Study& study, std::size_t runs, std::
   return sum / static_cast<double>(measured) * static_cast<double>(runs) / static_cast<double>(jobs);
 }
 
+/// How many runs there are to make, and how long that may take.
+std::vector<std::string> outlook(const Study& study, const StudyCounts& counts, std::size_t jobs, std::size_t cores) {
+  const std::size_t most = runs_at_most(study), left = counts.planned - counts.ended();
+  std::vector<std::string> lines{fmt::format(
+      "runs        {} to make{}{}", left, counts.ended() > 0 ? fmt::format(", {} made", counts.ended()) : "",
+      most > counts.planned ? fmt::format("; with all of the tuning at most {}", most) : "")};
+  if (left == 0) return lines;
+  const auto seconds = estimated_time(study, left, std::min(jobs, cores));
+  if (!seconds) return lines;
+  const auto time = [](double value) { return value < 1 ? "a second" : clock_time(value); };
+  const double all = *seconds * static_cast<double>(most - counts.ended()) / static_cast<double>(left);
+  lines.push_back(fmt::format("time        about {}{} with {} worker{}", time(*seconds),
+                              most > counts.planned ? ", at most " + time(all) : "", jobs, jobs == 1 ? "" : "s"));
+  return lines;
+}
+
 /// Begins the study in its folder, or makes sure that it is the one that was begun there.
 void begin(const StudyFolder& folder, const Study& study, const StudySource& source,
            const StudyRunArguments& arguments) {
@@ -66,22 +82,11 @@ int study_run_command(const StudyRunArguments& arguments) {
   StudyResults results(folder, StudyResults::Parts::metrics);
   const StudyCounts before = count(study, folder, results);
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  const std::size_t jobs = arguments.jobs.value_or(cores);
+  const std::size_t replicas = study.config(0, {}, study.seeds.front()).train.replicas;
+  const std::size_t jobs = arguments.jobs.value_or(std::max<std::size_t>(1, cores / replicas));
   Console console;
   for (const std::string& line : describe(study)) console.line(line);
-  const std::size_t most = runs_at_most(study);
-  console.line(fmt::format("runs        {} to make{}{}", before.planned - before.ended(),
-                           before.ended() > 0 ? fmt::format(", {} made", before.ended()) : "",
-                           most > before.planned ? fmt::format("; with all of the tuning at most {}", most) : ""));
-  if (before.ended() < before.planned) {
-    const auto now = estimated_time(study, before.planned - before.ended(), std::min(jobs, cores));
-    const double ratio =
-        static_cast<double>(most - before.ended()) / static_cast<double>(before.planned - before.ended());
-    if (now)
-      console.line(fmt::format("time        about {}{} with {} worker{}", clock_time(*now),
-                               most > before.planned ? ", at most " + clock_time(*now * ratio) : "", jobs,
-                               jobs == 1 ? "" : "s"));
-  }
+  for (const std::string& line : outlook(study, before, jobs, cores)) console.line(line);
   console.line(fmt::format("folder      {}\n", folder.path()));
 
   const PoolEnd end = run_workers(folder, study, jobs, console);

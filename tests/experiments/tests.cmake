@@ -16,6 +16,9 @@ surd_tests(experiments
     study_checks_test.cpp
     study_export_test.cpp
     study_metrics_test.cpp
+    study_plan_test.cpp
+    study_reading_test.cpp
+    study_running_test.cpp
     write_options_test.cpp
     wrong_configs_test.cpp
     yaml_document_test.cpp)
