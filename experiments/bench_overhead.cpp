@@ -209,12 +209,16 @@ int bench_overhead_command(const BenchOverheadArguments& arguments) {
   folder.create();
   const StopSignals signals;
   Console console;
-  RunListener listener(console, folder, file.config, experiment.model->parameters(), *experiment.optimizer,
-                       *experiment.schedule, LogPosition(), signals, nullptr);
+  const Training training{experiment.model->transformer(),
+                          experiment.model->parameters(),
+                          *experiment.optimizer,
+                          *experiment.schedule,
+                          experiment.dataset->split("train"),
+                          experiment.dataset->split("valid"),
+                          file.config.seed};
+  RunListener listener(console, folder, file.config, training, LogPosition(), signals, nullptr);
   Stopwatch stopwatch(listener, arguments.seconds);
-  train({experiment.model->transformer(), experiment.model->parameters(), *experiment.optimizer, *experiment.schedule,
-         experiment.dataset->split("train"), experiment.dataset->split("valid"), file.config.seed},
-        file.config.train, TrainState(), stopwatch);
+  train(training, file.config.train, TrainState(), stopwatch);
   console.end_progress();
   if (signals.received() != 0) return 128 + signals.received();
 

@@ -1,3 +1,4 @@
+#include "experiments/study/formula.hpp"
 #include "experiments/study/study_reader.hpp"
 
 #include <algorithm>
@@ -148,6 +149,36 @@ void StudyReader::read_hypotheses(Study& study) {
     study.hypotheses.push_back(std::move(hypothesis));
   }
   expect_unique(names, "hypotheses", "hypothesis");
+  check_formulas(study);
+}
+
+void StudyReader::check_formulas(const Study& study) {
+  Names numbers = {"V"};
+  for (const Axis& axis : study.axes)
+    if (std::all_of(axis.levels.begin(), axis.levels.end(), [](const Level& level) { return level.value.has_value(); }))
+      numbers.push_back(axis.name);
+  Names all = numbers;
+  for (const MetricSpec& metric : study.metrics) all.push_back(metric.name);
+  const auto check = [&](const std::string& formula, const Names& known, const Origin& origin,
+                         const std::string& path) {
+    try {
+      for (const std::string& name : names_in_formula(formula))
+        require(includes(known, name), origin, path,
+                fmt::format("the formula has no number called '{}'{}", shown(name), not_among(name, known)));
+    } catch (const Error& error) {
+      add(origin, path, error.what());
+    }
+  };
+  for (std::size_t i = 0; i < study.metrics.size(); ++i) {
+    const MetricSpec& metric = study.metrics[i];
+    if (metric.kind == Kind::expression && !metric.formula.empty())
+      check(metric.formula, all, metric.origin, fmt::format("metrics[{}].formula", i));
+  }
+  for (std::size_t i = 0; i < study.hypotheses.size(); ++i) {
+    const Hypothesis& hypothesis = study.hypotheses[i];
+    if (!hypothesis.formula.empty())
+      check(hypothesis.formula, numbers, hypothesis.origin, fmt::format("hypotheses[{}].formula", i));
+  }
 }
 
 void StudyReader::check_hypothesis(const Hypothesis& hypothesis, const Study& study, const std::string& path) {

@@ -4,6 +4,7 @@
 #include "experiments/read_options.hpp"
 #include "experiments/read_scalar.hpp"
 #include "experiments/study/study_reader.hpp"
+#include "train/files.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -32,6 +33,23 @@ std::string flow_text(const YamlNode& node, bool inner = false) {
   for (const YamlNode& child : node.children)
     text += (text.empty() ? "" : ", ") + child.key + ": " + flow_text(child, true);
   return "{" + text + "}";
+}
+
+/// The single values of a config beneath `node`, as if a level set them.
+void add_settings(const YamlNode& node, const std::string& path, const Origin& origin, std::vector<Change>& settings) {
+  if (node.kind != YamlNode::Kind::mapping) {
+    settings.push_back({path, flow_text(node), origin});
+    return;
+  }
+  for (const YamlNode& child : node.children)
+    add_settings(child, path.empty() ? child.key : path + "." + child.key, origin, settings);
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const std::string& file : names_in(presets_folder().string()))
+    names.push_back(std::filesystem::path(file).stem().string());
+  return names;
 }
 
 }  // namespace
@@ -159,8 +177,19 @@ std::vector<std::size_t> StudyReader::claims() {
   return claims;
 }
 
-Level StudyReader::level(const LevelFields& fields, const std::string& path) {
-  return {fields.name, fields.value, changes(fields.set, path + ".set")};
+Level StudyReader::level(const LevelFields& fields, const Origin& origin, const std::string& path) {
+  Level level{fields.name, fields.value, {}};
+  if (!fields.preset.empty()) {
+    const std::filesystem::path file = presets_folder() / (fields.preset + ".yaml");
+    if (path_exists(file.string()))
+      add_settings(YamlDocument::load(file, presets_folder()).root(), "", origin, level.set);
+    else
+      add(origin, path + ".preset",
+          fmt::format("there is no preset '{}'{}", shown(fields.preset), did_you_mean(fields.preset, preset_names())));
+  }
+  const std::vector<Change> own = changes(fields.set, path + ".set");
+  level.set.insert(level.set.end(), own.begin(), own.end());
+  return level;
 }
 
 std::vector<Level> StudyReader::shorthand_levels(const AxisFields& fields, const std::string& path) {
@@ -186,7 +215,7 @@ std::vector<Axis> StudyReader::axes() {
             "is shorthand for one axis; write it as one of the axes");
     Axis arms{"arm", {}};
     for (std::size_t i = 0; i < fields_.arms.size(); ++i)
-      arms.levels.push_back(level(fields_.arms[i], fmt::format("arms[{}]", i)));
+      arms.levels.push_back(level(fields_.arms[i], element("arms", i), fmt::format("arms[{}]", i)));
     axes.push_back(std::move(arms));
   }
   for (std::size_t i = 0; i < fields_.axes.size(); ++i) {
@@ -197,7 +226,7 @@ std::vector<Axis> StudyReader::axes() {
     names.push_back(fields.name);
     Axis axis{fields.name, {}};
     for (std::size_t j = 0; j < fields.levels.size(); ++j)
-      axis.levels.push_back(level(fields.levels[j], fmt::format("{}.levels[{}]", path, j)));
+      axis.levels.push_back(level(fields.levels[j], origin, fmt::format("{}.levels[{}]", path, j)));
     const bool shorthand = !fields.key.empty() && fields.values.node.has_value();
     if (shorthand == !axis.levels.empty() || (!shorthand && (!fields.key.empty() || fields.values.node)))
       add(origin, path, "must have either levels, or key and values");

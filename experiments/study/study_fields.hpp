@@ -13,11 +13,13 @@ namespace surd {
 struct LevelFields {
   std::string name;
   std::optional<double> value;
+  std::string preset;
   RawYaml set{"mapping of config keys"};
 
   void fields(Fields& f) {
     f("name", name, "what hypotheses and tables call it");
     f("value", value, "the number that formulas, slopes and charts take it for");
+    f("preset", preset, "a preset whose settings it takes before `set`, e.g. fairseq");
     f("set", set, "settings of a config, e.g. {model.d_model: 32, task.name: copy}");
     f.rule(!name.empty(), "name", "is required");
   }

@@ -36,7 +36,7 @@ class StudyReader {
   std::vector<Change> changes(const RawYaml& raw, const std::string& path);
   std::vector<double> rising_numbers(const RawYaml& raw, const std::string& path);
   std::vector<std::size_t> claims();
-  Level level(const LevelFields& fields, const std::string& path);
+  Level level(const LevelFields& fields, const Origin& origin, const std::string& path);
   std::vector<Level> shorthand_levels(const AxisFields& fields, const std::string& path);
   std::vector<Axis> axes();
   void read_tuning(Study& study);
@@ -46,6 +46,7 @@ class StudyReader {
   void check_metric(const MetricFields& fields, const Study& study, const Origin& origin, const std::string& path);
   void read_hypotheses(Study& study);
   void check_hypothesis(const Hypothesis& hypothesis, const Study& study, const std::string& path);
+  void check_formulas(const Study& study);
   void check_sides(const Hypothesis& hypothesis, const Study& study, const std::string& path);
   Selector selector(const RawYaml& raw, const Study& study, const std::string& path);
 
