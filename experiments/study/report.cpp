@@ -16,18 +16,20 @@ namespace {
 using kainjow::mustache::data;
 using report::Chart;
 
-/// Text inside a <script>: no "</script" or "<!--" may end it early, and in JSON and JavaScript strings \u003c is '<'.
-std::string script_text(std::string text, const std::string& replacement) {
-  for (std::size_t at = 0; (at = text.find('<', at)) != std::string::npos;) {
-    const char next = at + 1 < text.size() ? text[at + 1] : ' ';
-    if (next == '/' || next == '!' || replacement.size() > 2) {
-      text.replace(at, 1, replacement);
-      at += replacement.size();
-    } else {
-      ++at;
-    }
-  }
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
   return text;
+}
+
+/// Nothing in it may end its <script> early: in a string of JSON \u003c is '<'.
+std::string script_text(const report::Json& json) {
+  return replaced(json.dump(-1, ' ', false, report::Json::error_handler_t::replace), "<", "\\u003c");
+}
+
+/// The same for a program, where these can only stand in strings.
+std::string script_text(std::string program) {
+  return replaced(replaced(std::move(program), "</script", "<\\/script"), "<!--", "<\\!--");
 }
 
 data chart_data(const Chart& chart) {
@@ -122,10 +124,10 @@ std::string to_html(const Study& study, const Analysis& analysis, const KnownRes
   page.set("unfinished", unfinished.rows.empty() ? "<p>Every run finished.</p>" : report::to_html(unfinished));
   page.set("arms", report::to_html(report::arm_table(runs)));
   page.set("css", report::css);
-  page.set("data", script_text(json.dump(-1, ' ', false, report::Json::error_handler_t::replace), "\\u003c"));
+  page.set("data", script_text(json));
   if (charts_drawn) {
     page.set("script", report::script);
-    page.set("plotly", script_text(read_file(provenance.chart_library), "\\x3c"));
+    page.set("plotly", script_text(read_file(provenance.chart_library)));
   }
   kainjow::mustache::mustache page_template(report::page);
   expect(page_template.is_valid(), "report", "the template is damaged: {}", page_template.error_message());

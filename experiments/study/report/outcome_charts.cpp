@@ -29,6 +29,16 @@ std::string others_of(const Study& study, std::size_t arm, std::size_t axis, std
   return name;
 }
 
+/// How a check of a slope names the arms it was taken over.
+std::string group_of(const Study& study, std::size_t arm, std::size_t axis) {
+  std::map<std::string, std::string> levels;
+  for (std::size_t i = 0; i < study.axes.size(); ++i)
+    if (i != axis) levels[study.axes[i].name] = study.axes[i].levels[study.arms[arm].levels[i]].name;
+  std::string label;
+  for (const auto& [name, level] : levels) label += fmt::format("{}{}={}", label.empty() ? "" : ", ", name, level);
+  return label.empty() ? "all arms" : label;
+}
+
 void sort_by_x(Series& series) {
   std::vector<std::size_t> order(series.x.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -63,18 +73,19 @@ void add_theory(const StudyRuns& runs, const std::string& metric, std::size_t ax
         }
         continue;
       }
-      for (std::size_t p = 0; p < chart.panels.size(); ++p) {
-        for (const Series& measured : chart.panels[p].series) {
+      std::set<std::pair<std::size_t, std::string>> places;  // of the line that the slope was taken of
+      for (const auto& [arm, place] : place_of)
+        if (group_of(study, arm, axis) == check.label) places.insert(place);
+      for (const auto& place : places) {
+        for (const Series& measured : chart.panels[place.first].series) {
+          if (measured.name != (place.second.empty() ? "all arms" : place.second)) continue;
           double log_x = 0, log_y = 0, n = 0;
           for (std::size_t i = 0; i < measured.x.size(); ++i) {
-            if (measured.kind != Series::Kind::mean || !(measured.x[i] > 0) || !(measured.y[i] > 0)) continue;
+            if (!(measured.x[i] > 0) || !(measured.y[i] > 0)) continue;
             log_x += std::log(measured.x[i]), log_y += std::log(measured.y[i]), ++n;
           }
-          const bool about_this =
-              check.label.empty() || result.checks.size() == 1 || check.label.find(measured.name) != std::string::npos;
-          if (n < 2 || !about_this) continue;
-          Series& line = lines[{p, fmt::format("{} (slope {})", measured.name, number_text(*check.expected))}];
-          line.style = measured.style;
+          if (n < 2) continue;
+          Series& line = lines[place];
           line.x = measured.x;
           for (const double x : measured.x)
             line.y.push_back(std::exp(log_y / n + *check.expected * (std::log(x) - log_x / n)));

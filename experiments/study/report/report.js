@@ -131,7 +131,7 @@
     const panels = chart.panels.filter((panel) => panel.series.length > 0);
     const grid = element("div", {class: "panels"});
     const plots = panels.map((panel) => {
-      const plot = element("div", {class: "plot"});
+      const plot = element("div", {class: "drawing"});
       const box = element("div", {class: "panel"});
       if (panel.title) box.append(element("h4", {}, panel.title));
       box.append(plot);
@@ -154,7 +154,7 @@
   }
 
   function heatmap(chart, holder) {
-    const plot = element("div", {class: "plot"});
+    const plot = element("div", {class: "drawing"});
     const choice = element("select", {id: chart.id + "-arm"}, ...chart.panels.map((panel, i) => element("option", {value: i}, panel.title)));
     if (chart.panels.length > 1)
       holder.append(element("div", {class: "choose"}, element("label", {for: chart.id + "-arm"}, "Arm"), choice));
@@ -188,7 +188,7 @@
   }
 
   function intervals(chart, holder) {
-    const plot = element("div", {class: "plot"});
+    const plot = element("div", {class: "drawing"});
     holder.append(plot);
     return () => {
       const panel = chart.panels[0], s = panel.series[0], style = styleOf(s.style);

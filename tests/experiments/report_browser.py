@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""A study's report.html in a headless browser without network: drawn, quiet, narrow enough, and true.
+
+report_browser.py [--write PROGRAM] [--chromium FILE --driver FILE] [--screenshots DIR] STUDY
+
+STUDY is a study's folder (runs/, verdicts.json, report.html); PROGRAM STUDY makes it first. Ends with 1 and a line for
+each thing that is wrong.
+"""
+import argparse
+import json
+import math
+import pathlib
+import re
+import subprocess
+import sys
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+problems = []
+
+
+def check(holds, message):
+    if not holds:
+        problems.append(message)
+
+
+def open_browser(chromium, driver):
+    options = Options()
+    options.binary_location = chromium
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+                     # every name resolves to nothing: what leaves anyway is seen in the log
+                     "--host-resolver-rules=MAP * ~NOTFOUND", "--disable-background-networking"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    return webdriver.Chrome(service=Service(driver), options=options)
+
+
+def load(browser, page, width, height, scheme="light"):
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                            {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    browser.get(page.resolve().as_uri())
+    browser.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => setTimeout(done, 500));")
+
+
+def check_quiet(browser, page, what):
+    for entry in browser.get_log("browser"):
+        check(entry["level"] not in ("SEVERE", "WARNING"), f"{what}: console: {entry['message']}")
+    for entry in browser.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] != "Network.requestWillBeSent":
+            continue
+        url = message["params"]["request"]["url"]
+        if not url.startswith(("data:", "blob:")):
+            check(url.split("#")[0] == page.resolve().as_uri(), f"{what}: asked for {url}")
+
+
+def check_drawn(browser, what):
+    """Each chart has an svg of some size, with marks in it."""
+    sizes = browser.execute_script("""
+        return [...document.querySelectorAll("[data-chart]")].map((chart) => ({
+          id: chart.dataset.chart,
+          plots: [...chart.querySelectorAll(".drawing")].map((plot) => {
+            const svg = plot.querySelector("svg.main-svg");
+            const box = svg ? svg.getBoundingClientRect() : {width: 0, height: 0};
+            return {width: box.width, height: box.height,
+                    marks: plot.querySelectorAll(".scatterlayer .trace, .heatmaplayer image").length};
+          })}));""")
+    check(sizes, f"{what}: no chart on the page")
+    for chart in sizes:
+        check(chart["plots"], f"{what}: chart {chart['id']} is not drawn")
+        for plot in chart["plots"]:
+            check(plot["width"] > 100 and plot["height"] > 100 and plot["marks"] > 0,
+                  f"{what}: chart {chart['id']} is drawn as {plot}")
+
+
+def check_width(browser, width, what):
+    wide = browser.execute_script("return document.documentElement.scrollWidth")
+    check(wide <= width, f"{what}: the page is {wide} px wide")
+
+
+def check_keyboard(browser):
+    """Tab reaches the skip link first; what scrolls can be focused; nothing to press is without a name."""
+    from selenium.webdriver.common.keys import Keys
+    browser.find_element("tag name", "body").send_keys(Keys.TAB)
+    first = browser.switch_to.active_element
+    check("skip" in (first.get_attribute("class") or ""), "the first Tab does not reach the skip link")
+    check(first.rect["x"] >= 0, "the skip link stays invisible when it has the focus")
+    unreachable = browser.execute_script("""return [...document.querySelectorAll(".scroll")]
+        .filter((box) => box.tabIndex < 0).length""")
+    check(unreachable == 0, f"{unreachable} boxes scroll and cannot be focused")
+    button = browser.find_elements("css selector", ".legend button")
+    if button:
+        button[0].send_keys(Keys.ENTER)
+        check(button[0].get_attribute("aria-pressed") == "false", "Enter on a legend's button hides nothing")
+        button[0].send_keys(Keys.ENTER)
+
+
+def save_pictures(browser, folder, what, width, height=1600):
+    """The page in pieces, to be looked at."""
+    folder.mkdir(parents=True, exist_ok=True)
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
+    pieces = math.ceil(browser.execute_script("return document.documentElement.scrollHeight") / height)
+    for i in range(pieces):
+        browser.execute_script(f"scrollTo({{top: {i * height}, behavior: 'instant'}})")
+        browser.save_screenshot(str(folder / f"{what}-{i}.png"))
+
+
+# --- what the tables say ---------------------------------------------------------------------------------------------
+
+NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
+
+
+def matches(text, value):
+    """Whether a cell's first number is the value, as exactly as it is written."""
+    found = re.match(NUMBER, text)
+    if value is None or not math.isfinite(value):
+        return found is None
+    if found is None:
+        return False
+    mantissa, _, exponent = found.group().partition("e")
+    unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    # Trailing zeros are not written: four digits are kept, and the page rounds once more than we do.
+    return abs(float(found.group()) - value) <= 0.5001 * max(unit if "." not in mantissa else 0, 1e-3 * abs(value))
+
+
+def table_rows(browser, selector):
+    """[heads, row, row, ...] of a table's texts."""
+    return browser.execute_script("""
+        return [...document.querySelector(arguments[0]).rows].map((row) => [...row.cells].map((c) => c.textContent));""",
+                                  selector)
+
+
+def read_lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def mean(values):
+    values = [v for v in values if v is not None and math.isfinite(v)]
+    return sum(values) / len(values) if values else None
+
+
+def cells_of(rows, panels):
+    """(panel, x, column name, text) of a chart's table."""
+    heads = rows[0]
+    for row in rows[1:]:
+        panel, x, rest = (row[0], row[1], 2) if panels else ("", row[0], 1)
+        for name, text in zip(heads[rest:], row[rest:]):
+            yield panel, float(x), name, text
+
+
+def check_curves(browser, study, data):
+    """Learning curves and diagnostics against the runs' own files; the number of cells that were compared."""
+    runs = [dict(run, evaluations={e["update"]: e for e in read_lines(study / "runs" / run["id"] / "metrics.jsonl")
+                                   if e["event"] == "evaluation"},
+                 probe=read_lines(study / "runs" / run["id"] / "probe.jsonl")) for run in data["runs"]]
+    statistics = {"scores-std": ("scores", "std"), "weights-entropy": ("weights", "entropy"),
+                  "logits-std": ("logits", "std"), "logits-max": ("logits", "max"), "embedding-rho": ("embedding", "rho")}
+    compared = 0
+    for chart in data["charts"]:
+        name, _, regime = chart["id"].rpartition("-")
+        panels = len(chart["panels"]) > 1
+        of_regime = [run for run in runs if run["regime"] == regime]
+        if name in ("loss", "accuracy"):
+            key = "loss" if name == "loss" else "token_accuracy"
+
+            def values(panel, x, series):
+                return [run["evaluations"].get(int(x), {}).get(key) for run in of_regime
+                        if run["series"] == series and (not panels or run["panel"] == panel)]
+        elif name in statistics:
+            what, statistic = statistics[name]
+
+            def values(panel, x, series):
+                place = panel if panels else chart["panels"][0]["title"]
+                return [p["number"] for run in of_regime if run["arm"] == series for p in run["probe"]
+                        if (p["update"], p["path"], p["what"], p["statistic"]) == (int(x), place, what, statistic)]
+        else:
+            continue
+        for panel, x, series, text in cells_of(table_rows(browser, f"#{chart['id']} table"), panels):
+            expected = mean(values(panel, x, series))
+            check(matches(text, expected), f"{chart['id']}: {panel} {series} at {x}: '{text}', the runs say {expected}")
+            compared += 1
+    return compared
+
+
+def check_arms(browser, study):
+    """The table of all arms against verdicts.json, and the means there against their own values."""
+    summaries = json.loads((study / "verdicts.json").read_text())["summaries"]
+    rows = table_rows(browser, "#arms table")
+    found = {(row[0], row[1], re.sub(r" \(.*\)$", "", head)): text
+             for row in rows[1:] for head, text in zip(rows[0][2:], row[2:])}
+    for summary in summaries:
+        place = (summary["arm"], summary["regime"], summary["metric"])
+        check(place in found, f"the table of arms has no {place}")
+        text = found.get(place, "")
+        check(matches(text, mean(summary["values"])), f"{place}: '{text}', its values have the mean {mean(summary['values'])}")
+        interval = re.search(rf"\[({NUMBER}), ({NUMBER})\]", text)
+        if interval and None not in summary["interval"]:
+            check(all(matches(t, v) for t, v in zip(interval.groups(), summary["interval"])),
+                  f"{place}: '{text}', verdicts.json says {summary['interval']}")
+    return len(summaries)
+
+
+def check_endings(browser, study, data):
+    """Every run that the folder has as diverged or failed is listed; every ended run that is shown exists."""
+    listed = {row[0]: row[1] for row in (table_rows(browser, "#unfinished table") or [[]])[1:]} if \
+        browser.find_elements("css selector", "#unfinished table") else {}
+    outcomes = {str(path.parent.relative_to(study / "runs")): json.loads(path.read_text())["status"]
+                for path in (study / "runs").rglob("outcome.json")}
+    for run, status in outcomes.items():
+        check(listed.get(run, "finished") == status, f"{run} is {status}; the page says {listed.get(run, 'finished')}")
+    for run in data["runs"]:
+        check(outcomes.get(run["id"]) == run["status"], f"{run['id']}: {run['status']} on the page, {outcomes.get(run['id'])}")
+    return len(outcomes)
+
+
+def check_numbers(browser, study):
+    """All numbers of the page that follow from the study's folder."""
+    data = json.loads(browser.execute_script("return document.getElementById('study-data').textContent"))
+    return (check_curves(browser, study, data), check_arms(browser, study), check_endings(browser, study, data))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", type=pathlib.Path)
+    parser.add_argument("--write")
+    parser.add_argument("--chromium", default="/usr/bin/chromium")
+    parser.add_argument("--driver", default="/usr/bin/chromedriver")
+    parser.add_argument("--screenshots", type=pathlib.Path)
+    arguments = parser.parse_args()
+    if arguments.write:
+        subprocess.run([arguments.write, str(arguments.study)], check=True)
+    page = arguments.study / "report.html"
+    browser = open_browser(arguments.chromium, arguments.driver)
+    try:
+        compared = None
+        for what, width, height, scheme in (("desktop", 1280, 900, "light"), ("phone", 360, 740, "light"),
+                                            ("dark", 1280, 900, "dark")):
+            load(browser, page, width, height, scheme)
+            check_drawn(browser, what)
+            check_width(browser, width, what)
+            if what == "desktop":
+                compared = check_numbers(browser, arguments.study)
+            check_quiet(browser, page, what)
+            if arguments.screenshots:
+                save_pictures(browser, arguments.screenshots, what, width)
+        check_keyboard(browser)
+    finally:
+        browser.quit()
+    for problem in problems[:50]:
+        print(problem)
+    print(f"{compared[0]} cells of curves, {compared[1]} of arms and {compared[2]} runs compared; {len(problems)} problems")
+    sys.exit(1 if problems or not all(compared) else 0)
+
+
+if __name__ == "__main__":
+    main()
