@@ -153,6 +153,14 @@ def cells_of(rows, panels):
             yield panel, float(x), name, text
 
 
+def value_at(run, update, key):
+    """Of a learning curve; a diverged run counts as its first value where it has no number."""
+    value = run["evaluations"].get(update, {}).get(key)
+    if run["status"] == "diverged" and (value is None or not math.isfinite(value)) and run["evaluations"]:
+        return run["evaluations"][min(run["evaluations"])][key]
+    return value
+
+
 def check_curves(browser, study, data):
     """Learning curves and diagnostics against the runs' own files; the number of cells that were compared."""
     runs = [dict(run, evaluations={e["update"]: e for e in read_lines(study / "runs" / run["id"] / "metrics.jsonl")
@@ -169,7 +177,7 @@ def check_curves(browser, study, data):
             key = "loss" if name == "loss" else "token_accuracy"
 
             def values(panel, x, series):
-                return [run["evaluations"].get(int(x), {}).get(key) for run in of_regime
+                return [value_at(run, int(x), key) for run in of_regime
                         if run["series"] == series and (not panels or run["panel"] == panel)]
         elif name in statistics:
             what, statistic = statistics[name]

@@ -133,11 +133,8 @@ std::string to_html(const Table& table) {
 }
 
 Json to_json(const Chart& chart) {
-  Json json = {{"id", chart.id},
-               {"kind", word(chart.kind)},
-               {"x", to_json(chart.x)},
-               {"y", to_json(chart.y)},
-               {"panels", Json::array()}};
+  Json json = {{"id", chart.id},        {"kind", word(chart.kind)},       {"x", to_json(chart.x)},
+               {"y", to_json(chart.y)}, {"error_bars", chart.error_bars}, {"panels", Json::array()}};
   for (const Panel& panel : chart.panels) json["panels"].push_back(to_json(panel));
   return json;
 }
@@ -195,7 +192,7 @@ std::string extremes(const Chart& chart, const std::string& what) {
   const auto less = [](const End& a, const End& b) { return a.value < b.value; };
   const auto [low, high] = std::minmax_element(ends.begin(), ends.end(), less);
   if (ends.size() == 1) return fmt::format("{}: {} comes to {}.", what, low->name, number_text(low->value));
-  return fmt::format("{} of {} lines: at its right end the lowest is {} ({}), the highest {} ({}).", what, ends.size(),
+  return fmt::format("{}, {} lines: at the right end the lowest is {} ({}), the highest {} ({}).", what, ends.size(),
                      low->name, number_text(low->value), high->name, number_text(high->value));
 }
 

@@ -68,6 +68,7 @@ struct Chart {
   std::string alt;   ///< one sentence
   std::string note;  ///< how to read it; may be empty
   ChartAxis x, y;
+  bool error_bars = false;  ///< instead of bands: nothing was measured between the points
   std::vector<Panel> panels;
   Table table;
 };

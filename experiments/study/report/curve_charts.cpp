@@ -27,14 +27,18 @@ Chart learning_curve(const StudyRuns& runs, const Quantity& quantity, Regime reg
   double largest_first = 0;
   std::size_t diverged = 0;
   for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm) {
-    std::vector<Points> seeds;
+    std::vector<SeedCurve> seeds;
     for (const SeedRun& run : runs.of(arm, regime)) {
       Points points;
       for (const EvaluationRecord& evaluation : run.result->metrics.evaluations)
         points.emplace_back(static_cast<double>(evaluation.update), evaluation.*quantity.value);
       if (!points.empty()) largest_first = std::max(largest_first, points.front().second);
-      if (run.result->status == RunResult::Status::diverged) ++diverged;
-      seeds.push_back(std::move(points));
+      std::optional<double> afterwards;
+      if (run.result->status == RunResult::Status::diverged) {
+        ++diverged;
+        if (!points.empty()) afterwards = points.front().second;
+      }
+      seeds.push_back({std::move(points), afterwards});
     }
     const Layout::Place& place = runs.layout.places[arm];
     add_curves(chart.panels[place.panel], place.name, place.style, seeds);
@@ -46,8 +50,8 @@ Chart learning_curve(const StudyRuns& runs, const Quantity& quantity, Regime reg
   chart.note = "Lines are means over seeds, bands their 95 % bootstrap intervals, faint lines the single seeds.";
   if (diverged > 0)
     chart.note += fmt::format(
-        " Diverged runs: {}; a line of theirs ends where it has no number left, and the mean after "
-        "that is over the others (the table says how many).",
+        " Diverged runs: {}; the line of such a run ends, and the mean takes it from there on for its first value, as "
+        "the metrics do.",
         diverged);
   if (quantity.value == &EvaluationRecord::loss) {
     chart.y.log = spans(means, 30);

@@ -145,6 +145,7 @@ std::optional<Chart> axis_chart(const StudyRuns& runs, const MetricSpec& metric,
     censored += summary.censored;
   }
   if (xs.size() < 2) return std::nullopt;
+  chart.error_bars = true;
   for (Panel& panel : chart.panels)
     for (Series& series : panel.series) sort_by_x(series);
   add_theory(runs, metric.name, axis, regime, place_of, chart);
@@ -232,7 +233,7 @@ std::vector<Chart> factor_chart(const StudyRuns& runs) {
   }
   chart.panels.push_back(std::move(panel));
   chart.alt =
-      fmt::format("Of {} factor effects on {}, {} have an interval without 0.", effects.size(), metric.name, clear);
+      fmt::format("The intervals of {} of {} factor effects on {} leave out 0.", clear, effects.size(), metric.name);
   return {std::move(chart)};
 }
 

@@ -34,14 +34,14 @@ Chart probe_chart(const StudyRuns& runs, const Quantity& quantity, Regime regime
   for (const std::string& path : paths) {
     Panel panel{path, {}, {}, {}, {}};
     for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm) {
-      std::vector<Points> seeds;
+      std::vector<SeedCurve> seeds;
       for (const SeedRun& run : runs.of(arm, regime)) {
         Points points;
         for (const ProbeNumber& number : run.result->probe)
           if (number.record.path == path && number.record.what == quantity.what &&
               number.record.statistic == quantity.statistic)
             points.emplace_back(static_cast<double>(number.update), number.record.number);
-        if (!points.empty()) seeds.push_back(std::move(points));
+        if (!points.empty()) seeds.push_back({std::move(points), std::nullopt});
       }
       add_curves(panel, runs.study.arms[arm].name, arm, seeds);
     }

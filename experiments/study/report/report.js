@@ -32,8 +32,8 @@
   const axis = (spec, more) => Object.assign({
     title: {text: text(spec.title), font: {size: 12}, standoff: 8}, type: spec.log ? "log" : "linear",
     gridcolor: theme().grid, zerolinecolor: theme().grid, linecolor: theme().soft, automargin: true,
-    exponentformat: "power", nticks: narrow.matches ? 5 : 8,
-  }, spec.log ? {dtick: undefined} : {}, more || {});
+    nticks: narrow.matches ? 5 : 8,
+  }, more || {});
   const layout = (more) => Object.assign({
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: {color: theme().ink, size: 12},
     margin: {l: 50, r: 12, t: 8, b: 40}, showlegend: false, hovermode: "closest",
@@ -42,6 +42,21 @@
   }, more);
 
   const finite = (values) => (values || []).filter((v) => v !== null);
+
+  // 1, 2, 5, 10 ... along a logarithmic axis, or decades where there are many.
+  function logTicks(low, high) {
+    const steps = high / low > (narrow.matches ? 300 : 3000) ? [1] : [1, 2, 5];
+    const values = [];
+    for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); ++e)
+      for (const step of steps) values.push(Number(`${step}e${e}`));
+    const shown = (v) => (v >= 1e-3 && v < 1e5 ? String(v) : v.toExponential());
+    return {tickmode: "array", tickvals: values, ticktext: values.map(shown)};
+  }
+
+  function xTicks(chart) {
+    const xs = chart.panels.flatMap((panel) => panel.series.flatMap((s) => finite(s.x))).filter((x) => x > 0);
+    return chart.x.log && xs.length > 0 ? logTicks(Math.min(...xs), Math.max(...xs)) : {};
+  }
 
   // One range for all panels, of what is not faint, so that they can be compared.
   function commonRange(chart) {
@@ -77,14 +92,17 @@
         out.push({...common, mode: "lines", hoverinfo: "x+y+name", line: {color: theme().ink, width: 2, dash: "dot"}});
         continue;
       }
-      const banded = s.low ? s.x.map((x, i) => i).filter((i) => s.low[i] !== null && s.high[i] !== null) : [];
+      const banded = s.low && !chart.error_bars ? s.x.map((x, i) => i).filter((i) => s.low[i] !== null && s.high[i] !== null) : [];
       if (banded.length > 1) {
         out.push({...common, mode: "lines", line: {width: 0}, fill: "toself", fillcolor: faded(style.colour, 0.15),
           x: [...banded.map((i) => s.x[i]), ...banded.map((i) => s.x[i]).reverse()],
           y: [...banded.map((i) => s.high[i]), ...banded.map((i) => s.low[i]).reverse()]});
       }
       const every = Math.max(1, Math.ceil(s.x.length / 8));
-      out.push({...common, mode: "lines+markers", hoverinfo: "x+y+name",
+      const bars = s.low && chart.error_bars ? {error_y: {type: "data", symmetric: false, color: style.colour, width: 4,
+        array: s.y.map((y, i) => (s.high[i] === null ? 0 : s.high[i] - y)),
+        arrayminus: s.y.map((y, i) => (s.low[i] === null ? 0 : y - s.low[i]))}} : {};
+      out.push({...common, ...bars, mode: "lines+markers", hoverinfo: "x+y+name",
         line: {color: style.colour, width: 2, dash: style.dash},
         marker: {symbol: style.symbol, color: style.colour,
           size: s.x.map((x, i) => ((i + s.style) % every === 0 ? 7 : 0.1))}});
@@ -140,7 +158,9 @@
     });
     const range = commonRange(chart);
     const redraw = () => panels.forEach((panel, i) => Plotly.react(plots[i], traces(chart, panel, hidden), layout({
-      xaxis: axis(chart.x), yaxis: axis(chart.y, range ? {range: range.slice()} : {}),
+      xaxis: axis(chart.x, xTicks(chart)),
+      yaxis: axis(chart.y, Object.assign(range ? {range: range.slice()} : {},
+        range && chart.y.log ? logTicks(10 ** range[0], 10 ** range[1]) : {})),
     }), config));
     let box = null;
     holder.append(grid);

@@ -62,18 +62,27 @@ std::vector<Regime> StudyRuns::regimes() const {
   return found;
 }
 
-void add_curves(Panel& panel, const std::string& name, std::size_t style, const std::vector<Points>& seeds) {
+void add_curves(Panel& panel, const std::string& name, std::size_t style, const std::vector<SeedCurve>& seeds) {
   std::map<double, std::vector<double>> by_x;
   Series faint{name, Series::Kind::seeds, style, {}, {}, {}, {}, {}};
-  for (const Points& points : seeds) {
-    for (const auto& [x, y] : points) {
-      std::vector<double>& values = by_x[x];
-      if (std::isfinite(y)) values.push_back(y);
+  for (const SeedCurve& seed : seeds) {
+    for (const auto& [x, y] : seed.points) {
+      by_x[x];
       faint.x.push_back(x);
       faint.y.push_back(y);
     }
     faint.x.push_back(nan);
     faint.y.push_back(nan);
+  }
+  for (const SeedCurve& seed : seeds) {
+    std::map<double, double> own(seed.points.begin(), seed.points.end());
+    for (auto& [x, values] : by_x) {
+      const auto found = own.find(x);
+      if (found != own.end() && std::isfinite(found->second))
+        values.push_back(found->second);
+      else if (seed.afterwards)
+        values.push_back(*seed.afterwards);
+    }
   }
   if (by_x.empty()) return;
   Series mean{name, Series::Kind::mean, style, {}, {}, {}, {}, {}};

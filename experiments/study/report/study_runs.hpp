@@ -3,8 +3,9 @@
 #include "experiments/study/analysis.hpp"
 #include "experiments/study/report/chart.hpp"
 
-#include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace surd::report {
@@ -49,8 +50,12 @@ const char* description(Regime regime);  ///< "shared settings"
 
 /// Values of one run: (x, y) in the order of x.
 using Points = std::vector<std::pair<double, double>>;
+struct SeedCurve {
+  Points points;
+  std::optional<double> afterwards;  ///< what the mean takes it for where it has no number (any more)
+};
 /// Adds to the panel the mean with its band over seeds, and the faint lines of the seeds.
-void add_curves(Panel& panel, const std::string& name, std::size_t style, const std::vector<Points>& seeds);
+void add_curves(Panel& panel, const std::string& name, std::size_t style, const std::vector<SeedCurve>& seeds);
 
 std::vector<Chart> learning_curves(const StudyRuns& runs);
 std::vector<Chart> tuning_charts(const StudyRuns& runs);

@@ -84,9 +84,10 @@ Chart tuning_chart(const StudyRuns& runs, const TuningAxis& axis, bool first) {
     panel.series.push_back(std::move(mean));
     if (!chosen.x.empty()) panel.series.push_back(std::move(chosen));
   }
+  chart.error_bars = true;
   chart.y.log = spans(means, 30);
   chart.note = fmt::format(
-      "Means over {} seeds that the study itself does not use; bands run from the least to the "
+      "Means over {} seeds that the study itself does not use; bars run from the least to the "
       "greatest of them; a ring marks what was chosen.{}",
       tuning.seeds.size(), first ? sensitivities(runs) : "");
   chart.alt = extremes(chart, chart.title);
