@@ -106,6 +106,7 @@ TEST_CASE("theory is drawn where a hypothesis expects a number") {
   for (const auto& chart : data.at("charts")) {
     if (chart.at("id") != "metric-score_std-d_k-shared") continue;
     CHECK(chart.at("x").at("log") == true);
+    CHECK(chart.at("y").at("log") == true);
     for (const auto& series : chart.at("panels").at(0).at("series")) {
       if (series.at("kind") != "theory") continue;
       ++lines;

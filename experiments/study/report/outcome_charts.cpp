@@ -149,9 +149,15 @@ std::optional<Chart> axis_chart(const StudyRuns& runs, const MetricSpec& metric,
   for (Panel& panel : chart.panels)
     for (Series& series : panel.series) sort_by_x(series);
   add_theory(runs, metric.name, axis, regime, place_of, chart);
-  chart.x = {study.axes[axis].name, spans(xs, 10), std::nullopt};
-  chart.y = {metric.unit.empty() ? metric.name : fmt::format("{} ({})", metric.name, metric.unit), spans(ys, 10),
-             std::nullopt};
+  // A power law is a straight line where both axes are logarithmic.
+  const auto& hypotheses = study.hypotheses;
+  const bool power_law = std::any_of(hypotheses.begin(), hypotheses.end(), [&](const Hypothesis& hypothesis) {
+    return hypothesis.kind == Hypothesis::Kind::slope && hypothesis.metric == metric.name &&
+           hypothesis.over == study.axes[axis].name;
+  });
+  chart.x = {study.axes[axis].name, spans(xs, power_law ? 1 : 10), std::nullopt};
+  chart.y = {metric.unit.empty() ? metric.name : fmt::format("{} ({})", metric.name, metric.unit),
+             spans(ys, power_law ? 1 : 10), std::nullopt};
   chart.note = "Points are means over seeds with 95 % intervals.";
   if (censored > 0)
     chart.note += fmt::format(

@@ -111,8 +111,8 @@ std::vector<Chart> gradient_heatmap(const StudyRuns& runs) {
   chart.title =
       fmt::format("Gradient norm by {} and update, {}", by_layer ? "layer" : "parameter", description(regimes.front()));
   chart.x.title = "update";
-  chart.y.title = "gradient norm before clipping";
-  chart.note = "Geometric mean over seeds; the colour is logarithmic.";
+  chart.y.title = "gradient norm";
+  chart.note = "Norms before clipping, geometric mean over seeds; the colour is logarithmic.";
   double least = std::numeric_limits<double>::infinity(), greatest = 0;
   std::string least_name, greatest_name;
   std::set<double> updates;
