@@ -122,10 +122,11 @@ def matches(text, value):
         return found is None
     if found is None:
         return False
-    mantissa, _, exponent = found.group().partition("e")
-    unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
-    # Trailing zeros are not written: four digits are kept, and the page rounds once more than we do.
-    return abs(float(found.group()) - value) <= 0.5001 * max(unit if "." not in mantissa else 0, 1e-3 * abs(value))
+    if value == 0:
+        return float(found.group()) == 0
+    # Four digits are written, from a thousand to ten million all before the point.
+    unit = 1 if 1e3 <= abs(value) < 1e7 else 10.0 ** (math.floor(math.log10(abs(value))) - 3)
+    return abs(float(found.group()) - value) <= 0.5001 * unit
 
 
 def table_rows(browser, selector):
