@@ -36,7 +36,7 @@ struct Arm {
   std::vector<std::size_t> levels;  ///< index of the level along each axis
   std::vector<Change> set;          ///< of all its levels, in the order of the axes
   /// What its own config has for the key of each axis of the tuning: a run with these is one of the shared regime.
-  std::map<std::string, std::string> own;
+  std::map<std::string, std::string> own = {};
 };
 
 /// One number a run is judged by.
@@ -108,7 +108,7 @@ struct TuningAxis {
   std::string key;  ///< "optimizer.learning_rate"
   std::vector<double> values;
   std::size_t extensions = 2;  ///< how often, at most
-  Origin origin;
+  Origin origin = {};
 };
 struct Tuning {
   std::string metric;                ///< its mean over the tuning's seeds is made best
