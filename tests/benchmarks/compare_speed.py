@@ -56,7 +56,7 @@ def first(lines):
     return lines[0] if lines else None
 
 
-def find_peers(interpreters):
+def find_peers(interpreters, eager_only):
     """[{"name", "python", "compile"}]"""
     peers = []
     for python in interpreters:
@@ -66,7 +66,7 @@ def find_peers(interpreters):
             sys.exit(f"{python} has no PyTorch")
         name = "PyTorch " + version.stdout.strip().split("+")[0]
         peers.append({"name": name, "python": python, "compile": False})
-        if int(version.stdout.split(".")[0]) >= 2:
+        if int(version.stdout.split(".")[0]) >= 2 and not eager_only:
             peers.append({"name": name + " compiled", "python": python, "compile": True})
     return peers
 
@@ -84,7 +84,7 @@ class Measurements:
     def __init__(self, options):
         self.surd, self.rounds, self.seconds = options.surd, options.rounds, options.seconds
         self.file = pathlib.Path(options.raw)
-        self.peers = find_peers(options.torch)
+        self.peers = find_peers(options.torch, options.eager)
         known = {s["name"]: s for s in run([self.surd, "bench", "shapes", "--json"])}
         if not known:
             sys.exit(f"{self.surd} printed no shapes")
@@ -202,6 +202,7 @@ def main():
     what.add_argument("--surd", help="the program to measure")
     what.add_argument("--from", dest="saved", metavar="RAW", help="measure nothing; write the page of this raw file")
     parser.add_argument("--torch", action="append", default=[], metavar="PYTHON", help="may be repeated")
+    parser.add_argument("--eager", action="store_true", help="leave torch.compile out, which takes most of the time")
     parser.add_argument("--rounds", type=int, choices=range(1, 101), default=3, metavar="N",
                         help="how often each measurement is made, in turn with the others (3)")
     parser.add_argument("--seconds", type=positive, default=5, help="length of one measurement (5)")

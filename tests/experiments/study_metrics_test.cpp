@@ -169,7 +169,7 @@ TEST_CASE_FIXTURE(Fixture, "expressions over metrics, numbers of the arm and V")
   spec.formula = "start";
   CHECK_FALSE(of(spec, failed_run()).has_value());
   spec.formula = "star";
-  CHECK_THROWS_WITH_AS(of(spec, run_with(1)), doctest::Contains("no metric is called 'star'"), Error);
+  CHECK_THROWS_WITH_AS(of(spec, run_with(1)), doctest::Contains("study: there is no metric 'star'; did you mean 'start'?"), Error);
   spec.formula = "1 + the_metric";
   study.metrics.push_back(spec);
   CHECK_THROWS_WITH_AS(of(spec, run_with(1)), doctest::Contains("leads back to itself"), Error);
