@@ -3,6 +3,8 @@
 #include "experiments/study/hypotheses.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace surd {
 namespace {
@@ -115,20 +117,30 @@ void factor_effects(Analysis& analysis, const StudyValues& values) {
                    [](const auto& a, const auto& b) { return a.axes.size() < b.axes.size(); });
 }
 
+Verdict opposite(Verdict verdict) {
+  if (verdict == Verdict::supported) return Verdict::refuted;
+  return verdict == Verdict::refuted ? Verdict::supported : Verdict::undecided;
+}
+
 ClaimResult claim_of(const Study& study, const std::vector<HypothesisResult>& hypotheses, std::size_t claim) {
   ClaimResult result;
   result.claim = claim;
   std::map<Verdict, std::vector<std::string>> names;
-  for (const HypothesisResult& hypothesis : hypotheses)
-    if (study.hypotheses[hypothesis.hypothesis].claim == claim)
-      names[hypothesis.verdict].push_back(fmt::format("\"{}\"", study.hypotheses[hypothesis.hypothesis].name));
+  std::set<Verdict> on_claim;
+  for (const HypothesisResult& tested : hypotheses) {
+    const Hypothesis& hypothesis = study.hypotheses[tested.hypothesis];
+    if (hypothesis.claim != claim) continue;
+    on_claim.insert(hypothesis.contradicts ? opposite(tested.verdict) : tested.verdict);
+    names[tested.verdict].push_back(
+        fmt::format("\"{}\"{}", hypothesis.name, hypothesis.contradicts ? ", which contradicts it" : ""));
+  }
   if (names.empty()) {
     result.sentence = fmt::format("Claim {} is undecided: no hypothesis of this study is about it.", claim);
     return result;
   }
-  if (names.count(Verdict::refuted) > 0)
+  if (on_claim.count(Verdict::refuted) > 0)
     result.verdict = Verdict::refuted;
-  else if (names.count(Verdict::undecided) == 0)
+  else if (on_claim.count(Verdict::undecided) == 0)
     result.verdict = Verdict::supported;
   std::vector<std::string> parts;
   for (const auto& [verdict, sentences] : names)

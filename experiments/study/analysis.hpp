@@ -56,7 +56,7 @@ struct HypothesisResult {
 
 struct ClaimResult {
   std::size_t claim = 0;
-  Verdict verdict = Verdict::undecided;  ///< supported where all its hypotheses are, refuted where one is
+  Verdict verdict = Verdict::undecided;  ///< supported where all its hypotheses say so, refuted where one does
   std::string sentence;
 };
 

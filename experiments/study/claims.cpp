@@ -12,7 +12,7 @@ std::string_view claim_text(std::size_t claim) {
       "The factor on the embeddings cancels with the 1/sqrt(d_k) of the first attention layer",
       "The factor keeps gradients from growing too large or too small",
       "Embeddings start with standard deviation 1/sqrt(d), so sqrt(d) restores unit variance",
-      "The embedding's input is one-hot, so it needs no factor for its size",
+      "The input is one-hot, so a token is as large as its row, whatever the vocabulary",
       "The factor on the embeddings and the one on the scores follow one principle, unit variance",
       "For large d_k the softmax of unscaled scores lies where gradients are extremely small",
       "Dividing scores by d_k would be too much",

@@ -130,6 +130,7 @@ void StudyReader::read_hypotheses(Study& study) {
     Hypothesis hypothesis;
     hypothesis.name = fields.name;
     hypothesis.claim = fields.claim;
+    hypothesis.contradicts = fields.contradicts;
     hypothesis.kind = fields.kind;
     hypothesis.metric = fields.metric;
     hypothesis.regime = fields.regime;

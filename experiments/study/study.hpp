@@ -87,6 +87,7 @@ struct Hypothesis {
   };
   std::string name;  ///< one sentence
   std::size_t claim = 0;
+  bool contradicts = false;  ///< where it holds, it speaks against the claim
   Kind kind = Kind::difference;
   std::string metric;
   Regime regime = Regime::shared;

@@ -104,6 +104,7 @@ struct MetricFields {
 struct HypothesisFields {
   std::string name;
   std::size_t claim = 0;
+  bool contradicts = false;
   Hypothesis::Kind kind = Hypothesis::Kind::difference;
   std::string metric;
   Regime regime = Regime::shared;
@@ -123,6 +124,8 @@ struct HypothesisFields {
     const bool checked = kind == Kind::value || kind == Kind::slope;
     f("name", name, "the statement, in one sentence");
     f("claim", claim, "the number of the claim it belongs to; 0: none");
+    f("contradicts", contradicts, "whether it speaks against the claim where it holds",
+      When{claim != 0, "claim is not 0"});
     f("kind", kind, "what is to hold, see below");
     f("metric", metric, "of which", When{kind != Kind::identical, "kind is not identical"});
     f("regime", regime, "one rate for all arms, or each arm's own best");

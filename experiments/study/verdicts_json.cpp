@@ -1,6 +1,7 @@
 #include "experiments/study/analysis.hpp"
 
 #include <nlohmann/json.hpp>
+#include "experiments/study/claims.hpp"
 
 namespace surd {
 namespace {
@@ -56,6 +57,7 @@ Json to_json(const Study& study, const HypothesisResult& result) {
   const Hypothesis& hypothesis = study.hypotheses[result.hypothesis];
   Json json = {{"name", hypothesis.name},
                {"claim", hypothesis.claim == 0 ? Json() : Json(hypothesis.claim)},
+               {"contradicts", hypothesis.contradicts},
                {"kind", word(hypothesis.kind)},
                {"metric", hypothesis.metric},
                {"regime", word(hypothesis.regime)},
@@ -98,7 +100,10 @@ std::string to_json(const Study& study, const Analysis& analysis) {
                {"tuned", Json::array()},
                {"factor_effects", Json::array()}};
   for (const ClaimResult& claim : analysis.claims)
-    json["claims"].push_back({{"claim", claim.claim}, {"verdict", word(claim.verdict)}, {"sentence", claim.sentence}});
+    json["claims"].push_back({{"claim", claim.claim},
+                              {"text", claim_text(claim.claim)},
+                              {"verdict", word(claim.verdict)},
+                              {"sentence", claim.sentence}});
   for (const HypothesisResult& result : analysis.hypotheses) json["hypotheses"].push_back(to_json(study, result));
   for (const Arm& arm : study.arms) json["arms"].push_back({{"name", arm.name}, {"levels", levels_of(study, arm)}});
   for (const ArmSummary& summary : analysis.summaries)

@@ -185,7 +185,7 @@ def check_curves(browser, study, data):
 
             def values(panel, x, series):
                 place = panel if panels else chart["panels"][0]["title"]
-                return [p["number"] for run in of_regime if run["arm"] == series for p in run["probe"]
+                return [p["value"] for run in of_regime if run["arm"] == series for p in run["probe"]
                         if (p["update"], p["path"], p["what"], p["statistic"]) == (int(x), place, what, statistic)]
         else:
             continue

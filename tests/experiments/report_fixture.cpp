@@ -225,7 +225,7 @@ void ReportFixture::write(const std::string& folder) const {
                     {"path", p.record.path},
                     {"what", p.record.what},
                     {"statistic", p.record.statistic},
-                    {"number", p.record.number}}
+                    {"value", p.record.number}}
                    .dump() +
                "\n";
     static constexpr const char* words[] = {"finished", "diverged", "failed"};

@@ -1,6 +1,7 @@
 #include "experiments/study/report/tables.hpp"
 
 #include <fmt/format.h>
+#include "experiments/study/claims.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -117,8 +118,10 @@ std::string evidence(const StudyRuns& runs, const HypothesisResult& result) {
 std::string claim_cards(const StudyRuns& runs) {
   std::string html;
   for (const ClaimResult& claim : runs.analysis.claims) {
-    html += fmt::format("<article class=\"claim\"><h3>Claim {} {}</h3>\n<p>{}</p>\n<ul>\n", claim.claim,
-                        badge(claim.verdict), escaped(claim.sentence));
+    const std::string_view said = claim_text(claim.claim);
+    html += fmt::format("<article class=\"claim\"><h3>Claim {}{} {}</h3>\n<p>{}</p>\n<ul>\n", claim.claim,
+                        said.empty() ? "" : ": " + escaped(std::string(said)), badge(claim.verdict),
+                        escaped(claim.sentence));
     for (const HypothesisResult& result : runs.analysis.hypotheses) {
       const Hypothesis& hypothesis = runs.study.hypotheses[result.hypothesis];
       if (hypothesis.claim != claim.claim) continue;
