@@ -3,6 +3,7 @@
 #include "experiments/commands.hpp"
 #include "experiments/describe_options.hpp"
 #include "experiments/folders.hpp"
+#include "experiments/study/group.hpp"
 #include "experiments/study/pool.hpp"
 #include "experiments/study/study_fields.hpp"
 #include "experiments/study/study_tables.hpp"
@@ -73,6 +74,7 @@ void begin(const StudyFolder& folder, const Study& study, const StudySource& sou
 }  // namespace
 
 int study_run_command(const StudyRunArguments& arguments) {
+  if (is_study_group(arguments.file)) return study_group_run(arguments);
   const StudySource source{arguments.file, arguments.settings, arguments.quick, {}};
   const Study study = load_study(source);
   check_experiments(study);
@@ -160,6 +162,7 @@ int study_list_command() {
     ++studies;
     const YamlDocument document = YamlDocument::load(fs::path(folder) / name);
     const YamlNode* title = document.root().find("title");
+    if (title == nullptr) title = document.root().find("question");
     fmt::print(
         "{}", wrapped(title == nullptr ? "(no title)" : title->text,
                       fmt::format("{:<24}", fs::path(name).stem().string() + " "), std::string(24, ' '), screen_width));
