@@ -141,13 +141,14 @@ def render(template, studies, pictures):
             return mean(studies.summary(study, what[len("mean "):]))
         return phrase(studies.hypothesis(study, what))
 
-    lines = []
-    for at, line in enumerate(template.splitlines(), 1):
+    def rendered(found):
         try:
-            lines.append(re.sub(r"\{\{(.+?)\}\}", lambda found: replace(found.group(1).strip()), line))
+            return replace(" ".join(found.group(1).split()))
         except KeyError as error:
-            sys.exit(f"answers.template.md:{at}: {error.args[0]}")
-    return "\n".join(lines) + "\n"
+            line = template.count("\n", 0, found.start()) + 1
+            sys.exit(f"answers.template.md:{line}: {error.args[0]}")
+
+    return re.sub(r"\{\{(.+?)\}\}", rendered, template, flags=re.S)
 
 
 def provenance(studies):

@@ -17,7 +17,11 @@ std::string reason(const Finding& finding) {
   switch (result.verdict) {
     case Verdict::supported: words = fmt::format("as expected ({})", finding.expected); break;
     case Verdict::refuted: words = fmt::format("against what was expected ({})", finding.expected); break;
-    case Verdict::undecided: words = fmt::format("which does not decide whether it is {}", finding.expected); break;
+    case Verdict::undecided:
+      words = fmt::format("which does not decide whether it is {}", finding.expected);
+      if (result.p && *result.p <= significance && *result.p_holm > significance)
+        words += ": p is small enough alone, and not among as many tests as this study makes; more seeds could decide";
+      break;
   }
   return fmt::format("{}{}, {}, {}.", finding.observed, p, finding.context, words);
 }

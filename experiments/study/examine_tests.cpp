@@ -128,6 +128,9 @@ Finding examine_test(const StudyValues& values, const Hypothesis& hypothesis) {
                                                                    : decide_direction(check, hypothesis);
     finding.result.verdict = check.verdict = decision.verdict;
     finding.result.p = decision.p;
+    // Values cut off at the same length are equal without being so.
+    if (hypothesis.kind == Kind::equivalence && decision.verdict == Verdict::supported && !tally.censored().empty())
+      finding.obstacle = tally.censored() + ", so how far they are apart is not known";
   }
   finding.result.checks = {std::move(check)};
   return finding;

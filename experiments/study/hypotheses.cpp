@@ -78,7 +78,7 @@ std::string context_of(const StudyValues& values, std::size_t seeds, const std::
 std::string obstacle_of(std::size_t seeds, const Tally& tally) {
   std::string text;
   if (seeds < fewest_seeds)
-    text = fmt::format("{} seeds are needed and there {} {}: with {} the smallest two-sided p of flipped signs is {}",
+    text = fmt::format("{} seeds are needed and there {} {}: the smallest p that {} can give a comparison is {}",
                        fewest_seeds, seeds == 1 ? "is" : "are", seeds, seeds == 1 ? "it" : "these",
                        short_number(2 / std::pow(2.0, static_cast<double>(seeds))));
   if (!tally.complete()) text += fmt::format("{}{}", text.empty() ? "" : "; ", tally.gaps());

@@ -1,3 +1,4 @@
+#include "experiments/study/claims.hpp"
 #include "experiments/study/formula.hpp"
 #include "experiments/study/study_reader.hpp"
 
@@ -47,6 +48,29 @@ std::vector<std::string> expectations(Hypothesis::Kind kind) {
     case Hypothesis::Kind::equivalence: break;
   }
   return {""};
+}
+
+/// A metric in whose formula `from` stands, directly or through others, and that stands in that of `from`; "" if none.
+std::string circle_from(const Study& study, const std::string& from, const std::string& at, std::size_t depth) {
+  for (const MetricSpec& metric : study.metrics) {
+    if (metric.name != at || metric.kind != Kind::expression || depth > study.metrics.size()) continue;
+    for (const std::string& name : names_in_formula(metric.formula))
+      if (name == from || !circle_from(study, from, name, depth + 1).empty()) return name;
+  }
+  return "";
+}
+
+/// Whether a formula has a '=' that compares nothing, which muParser takes for an assignment, or a comma outside of
+/// brackets.
+bool assigns(const std::string& formula) {
+  int depth = 0;
+  for (std::size_t i = 0; i < formula.size(); ++i) {
+    const char before = i > 0 ? formula[i - 1] : ' ', after = i + 1 < formula.size() ? formula[i + 1] : ' ';
+    depth += formula[i] == '(' ? 1 : formula[i] == ')' ? -1 : 0;
+    if (formula[i] == ',' && depth == 0) return true;
+    if (formula[i] == '=' && after != '=' && std::string("=<>!").find(before) == std::string::npos) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -150,7 +174,19 @@ void StudyReader::read_hypotheses(Study& study) {
     study.hypotheses.push_back(std::move(hypothesis));
   }
   expect_unique(names, "hypotheses", "hypothesis");
+  check_claims(study);
   check_formulas(study);
+}
+
+void StudyReader::check_claims(const Study& study) {
+  for (const std::size_t claim : study.claims) {
+    const Origin& origin = fields_.claims.node->origin;
+    require(!claim_text(claim).empty(), origin, "claims",
+            fmt::format("there is no claim {}; docs/studies.md lists them, and a study needs none", claim));
+    require(std::any_of(study.hypotheses.begin(), study.hypotheses.end(),
+                        [claim](const Hypothesis& hypothesis) { return hypothesis.claim == claim; }),
+            origin, "claims", fmt::format("no hypothesis is about claim {}; remove it, or add one", claim));
+  }
 }
 
 void StudyReader::check_formulas(const Study& study) {
@@ -162,6 +198,7 @@ void StudyReader::check_formulas(const Study& study) {
   for (const MetricSpec& metric : study.metrics) all.push_back(metric.name);
   const auto check = [&](const std::string& formula, const Names& known, const Origin& origin,
                          const std::string& path) {
+    require(!assigns(formula), origin, path, "must be one expression, without '=' and without ',' outside of brackets");
     try {
       for (const std::string& name : names_in_formula(formula))
         require(includes(known, name), origin, path,
@@ -175,6 +212,9 @@ void StudyReader::check_formulas(const Study& study) {
     if (metric.kind == Kind::expression && !metric.formula.empty())
       check(metric.formula, all, metric.origin, fmt::format("metrics[{}].formula", i));
   }
+  for (std::size_t i = 0; problems_.empty() && i < study.metrics.size(); ++i)
+    require(circle_from(study, study.metrics[i].name, study.metrics[i].name, 0).empty(), study.metrics[i].origin,
+            fmt::format("metrics[{}].formula", i), "leads back to the metric itself");
   for (std::size_t i = 0; i < study.hypotheses.size(); ++i) {
     const Hypothesis& hypothesis = study.hypotheses[i];
     if (!hypothesis.formula.empty())
@@ -231,6 +271,15 @@ void StudyReader::check_sides(const Hypothesis& hypothesis, const Study& study, 
   require(arms.size() == others.size() || others.size() == 1, hypothesis.origin, path + ".against",
           fmt::format("selects {} arms and 'arm' {}; name the same axes in both, or a single arm here", others.size(),
                       arms.size()));
+  const auto regime = [&](const Selector& selector) {
+    const auto found = selector.find("regime");
+    return found == selector.end() ? name_of(hypothesis.regime) : found->second;
+  };
+  const bool shares = std::any_of(arms.begin(), arms.end(), [&](std::size_t arm) {
+    return std::find(others.begin(), others.end(), arm) != others.end();
+  });
+  require(!shares || regime(hypothesis.arm) != regime(hypothesis.against), hypothesis.origin, path + ".against",
+          "selects an arm that 'arm' selects too; name the level of the axis in which they differ in both");
   if (hypothesis.kind == Kind::interaction)
     require(hypothesis.under != hypothesis.versus, hypothesis.origin, path + ".versus",
             "is the same as 'under'; name the levels in which they differ");

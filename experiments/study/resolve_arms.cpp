@@ -25,9 +25,10 @@ void StudyReader::collect(const ConfigError& error) {
 
 void StudyReader::make_arms(Study& study) {
   std::size_t count = 1;
-  for (const Axis& axis : study.axes) count *= axis.levels.size();
+  for (const Axis& axis : study.axes)
+    if (count <= most_arms) count *= axis.levels.size();  // further on it might not fit
   require(count <= most_arms, element("axes", 0), "axes",
-          fmt::format("their levels make {} arms, and there may be {}; remove some", count, most_arms));
+          fmt::format("their levels make more than {} arms; remove some", most_arms));
   study.arms.clear();
   for (std::size_t i = 0; count <= most_arms && i < count; ++i) {
     Arm arm;

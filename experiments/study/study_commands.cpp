@@ -142,8 +142,8 @@ int study_work_command(const std::string& path) {
         if (!message.empty()) console.line("          " + message.substr(0, message.find('\n')));
       });
   if (!complete) return 128 + signals.received();
-  console.line("the study is complete");
-  return exit_done;
+  console.line("every run of the study has ended");
+  return finish_study(path);
 }
 
 int study_status_command(const std::string& path) {

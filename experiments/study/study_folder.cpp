@@ -1,10 +1,12 @@
 #include "experiments/study/study_folder.hpp"
 
+#include "experiments/run_folder.hpp"
 #include "experiments/settings.hpp"
 #include "experiments/usage_error.hpp"
 #include "train/json_object.hpp"
 
 #include <fcntl.h>
+#include <xxhash.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -15,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+std::string hash_of(const std::string& text) { return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size())); }
 
 std::string origin_file(const std::string& folder) { return folder + "/study.json"; }
 std::string base_folder(const std::string& folder) { return folder + "/base"; }
@@ -73,6 +77,7 @@ void StudyFolder::freeze(const StudySource& source, const Study& study, bool kee
                     {"set", source.settings},
                     {"quick", source.quick},
                     {"base_files", copies},
+                    {"hash", hash_of(read_file(study_file()))},
                     {"keep_checkpoints", keep_checkpoints}};
   write_file_atomically(origin_file(path_), origin.dump(2) + "\n");
 }
@@ -86,6 +91,8 @@ StudySource StudyFolder::source() const {
   const Json settings = Json::parse(text)["set"];
   origin.require(settings.is_array(), "'set' is no list");
   for (const Json& setting : settings) source.settings.push_back(setting.get<std::string>());
+  expect(!origin.has("hash") || origin.text("hash") == hash_of(read_file(study_file())), study_file(),
+         "was changed after the study was begun, and its runs belong to what it was; put it back");
   for (std::size_t i = 1; i <= origin.count("base_files"); ++i)
     source.base_copies.emplace_back(fmt::format("{}/{}.yaml", base_folder(path_), i));
   return source;
@@ -150,6 +157,14 @@ const RunResult* StudyResults::find(const std::string& id) {
   result.updates = outcome.count("updates");
   result.vocabulary = outcome.count("vocabulary");
   if (path_exists(folder + "/metrics.jsonl")) result.metrics = read_metrics(folder + "/metrics.jsonl");
+  if (result.status == RunResult::Status::finished) {
+    const std::string summary_file = RunFolder(folder).summary();
+    const JsonObject summary(read_file(summary_file), summary_file, "remove the run's folder, and it is made again");
+    const auto& evaluations = result.metrics.evaluations;
+    expect(!evaluations.empty() && evaluations.back().update == summary.count("updates"), folder + "/metrics.jsonl",
+           "does not reach update {}, where the run ended; remove the run's folder, and it is made again by --resume",
+           summary.count("updates"));
+  }
   if (parts_ == Parts::all && path_exists(folder + "/probe.jsonl")) result.probe = read_probe(folder + "/probe.jsonl");
   return &results_.emplace(id, std::move(result)).first->second;
 }

@@ -46,6 +46,7 @@ class StudyReader {
   void check_metric(const MetricFields& fields, const Study& study, const Origin& origin, const std::string& path);
   void read_hypotheses(Study& study);
   void check_hypothesis(const Hypothesis& hypothesis, const Study& study, const std::string& path);
+  void check_claims(const Study& study);
   void check_formulas(const Study& study);
   void check_sides(const Hypothesis& hypothesis, const Study& study, const std::string& path);
   Selector selector(const RawYaml& raw, const Study& study, const std::string& path);

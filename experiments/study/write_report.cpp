@@ -50,16 +50,20 @@ Analysis write_report(const StudyFolder& folder, const Study& study) {
 
 std::vector<std::string> answer_lines(const Study& study, const Analysis& analysis) {
   std::vector<std::string> lines;
-  for (const ClaimResult& claim : analysis.claims) {
-    const std::string_view said = claim_text(claim.claim);
-    lines.push_back("");
-    lines.push_back(said.empty() ? "The study's own question" : fmt::format("Claim {}: {}", claim.claim, said));
+  const auto add_hypotheses = [&](std::size_t claim, const std::string& heading) {
+    bool first = true;
     for (const HypothesisResult& result : analysis.hypotheses) {
       const Hypothesis& hypothesis = study.hypotheses[result.hypothesis];
-      if (hypothesis.claim != claim.claim) continue;
+      if (hypothesis.claim != claim) continue;
+      if (first) lines.insert(lines.end(), {"", heading});
+      first = false;
       add_lines(lines, result.verdict, hypothesis.name + ". " + result.reason, "  ");
     }
-  }
+  };
+  for (const ClaimResult& claim : analysis.claims)
+    add_hypotheses(claim.claim,
+                   fmt::format("Claim {}, {}: {}", claim.claim, name_of(claim.verdict), claim_text(claim.claim)));
+  add_hypotheses(0, "Beside the claims");
   return lines;
 }
 
