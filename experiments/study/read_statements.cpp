@@ -183,9 +183,6 @@ void StudyReader::check_claims(const Study& study) {
     const Origin& origin = fields_.claims.node->origin;
     require(!claim_text(claim).empty(), origin, "claims",
             fmt::format("there is no claim {}; docs/studies.md lists them, and a study needs none", claim));
-    require(std::any_of(study.hypotheses.begin(), study.hypotheses.end(),
-                        [claim](const Hypothesis& hypothesis) { return hypothesis.claim == claim; }),
-            origin, "claims", fmt::format("no hypothesis is about claim {}; remove it, or add one", claim));
   }
 }
 

@@ -132,7 +132,7 @@ TEST_CASE("a signal stops a study, its workers and their runs") {
     const std::string out = study.directory.path("stopped" + std::to_string(signal));
     const pid_t parent = start({"study", "run", study.file, "--out", out, "--set", "train.updates=100000"});
     std::vector<pid_t> workers;
-    while (!fs::exists(out + "/runs/alone/seed-1/metrics.jsonl")) wait_milliseconds(5);
+    for (int i = 0; i < 6000 && !fs::exists(out + "/runs/alone/seed-1/metrics.jsonl"); ++i) wait_milliseconds(5);
     workers = children_of(parent);
     CHECK_FALSE(workers.empty());
     ::kill(parent, signal);
