@@ -142,8 +142,8 @@ int study_work_command(const std::string& path) {
         if (!message.empty()) console.line("          " + message.substr(0, message.find('\n')));
       });
   if (!complete) return 128 + signals.received();
-  console.line("every run of the study has ended");
-  return finish_study(path);
+  console.line(fmt::format("every run of the study has ended; surd study report {} writes what they say", path));
+  return exit_done;
 }
 
 int study_status_command(const std::string& path) {
