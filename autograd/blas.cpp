@@ -1,9 +1,9 @@
 #include "autograd/blas.hpp"
 
+#include "autograd/base/random.hpp"
 #include "autograd/kernels/elementwise.hpp"
 #include "autograd/kernels/gemm.hpp"
 #include "autograd/kernels/simd.hpp"
-#include "autograd/random.hpp"
 
 #include <xtensor-blas/xblas.hpp>
 

@@ -1,6 +1,6 @@
 #include "autograd/gradcheck.hpp"
 
-#include "autograd/random.hpp"
+#include "autograd/base/random.hpp"
 
 #include <algorithm>
 #include <cmath>

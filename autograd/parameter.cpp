@@ -1,6 +1,6 @@
 #include "autograd/parameter.hpp"
 
-#include "autograd/fields.hpp"
+#include "autograd/base/fields.hpp"
 #include "autograd/kernels/elementwise.hpp"
 
 #include <utility>

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "autograd/base/random.hpp"
 #include "autograd/parameter.hpp"
 #include "autograd/profile.hpp"
-#include "autograd/random.hpp"
 #include "autograd/tensor.hpp"
 
 #include <cstddef>

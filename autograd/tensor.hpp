@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autograd/error.hpp"
+#include "autograd/base/error.hpp"
 #include "autograd/pool.hpp"
 
 #include <xtensor/xarray.hpp>

@@ -6,4 +6,4 @@ execute_process(COMMAND git describe --always --dirty=-modified --abbrev=12 --ex
 if(failed)
   set(SURD_GIT_COMMIT "unknown")
 endif()
-configure_file(${SOURCE}/experiments/version.cpp.in ${OUTPUT} @ONLY)
+configure_file(${SOURCE}/experiments/program/version.cpp.in ${OUTPUT} @ONLY)

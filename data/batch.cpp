@@ -1,6 +1,6 @@
 #include "data/batch.hpp"
 
-#include "autograd/error.hpp"
+#include "autograd/base/error.hpp"
 
 #include <algorithm>
 #include <numeric>

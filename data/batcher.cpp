@@ -1,6 +1,6 @@
 #include "data/batcher.hpp"
 
-#include "autograd/random.hpp"
+#include "autograd/base/random.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autograd/fields.hpp"
+#include "autograd/base/fields.hpp"
 #include "data/batch.hpp"
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "data/lines.hpp"
 
-#include "autograd/error.hpp"
+#include "autograd/base/error.hpp"
 #include "data/text.hpp"
 
 #include <zlib.h>

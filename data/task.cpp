@@ -1,13 +1,13 @@
 #include "data/task.hpp"
 
-#include "data/addition.hpp"
-#include "data/copy.hpp"
-#include "data/dates.hpp"
-#include "data/grammar.hpp"
-#include "data/lexical.hpp"
-#include "data/parallel_text.hpp"
-#include "data/reverse.hpp"
-#include "data/sort.hpp"
+#include "data/tasks/addition.hpp"
+#include "data/tasks/copy.hpp"
+#include "data/tasks/dates.hpp"
+#include "data/tasks/grammar.hpp"
+#include "data/tasks/lexical.hpp"
+#include "data/tasks/parallel_text.hpp"
+#include "data/tasks/reverse.hpp"
+#include "data/tasks/sort.hpp"
 
 namespace surd {
 

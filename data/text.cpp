@@ -1,7 +1,7 @@
 #include "data/text.hpp"
 
-#include "autograd/error.hpp"
-#include "autograd/utf8.hpp"
+#include "autograd/base/error.hpp"
+#include "autograd/base/utf8.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "experiments/command_line.hpp"
+#include "experiments/commands/command_line.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

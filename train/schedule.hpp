@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autograd/registry.hpp"
+#include "autograd/base/registry.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include "data/dataset.hpp"
 #include "layers/transformer.hpp"
 #include "train/evaluation.hpp"
-#include "train/optimizer.hpp"
+#include "train/optimizers/optimizer.hpp"
 #include "train/schedule.hpp"
 
 #include <cstdint>

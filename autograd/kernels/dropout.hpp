@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autograd/random.hpp"
+#include "autograd/base/random.hpp"
 #include "autograd/tensor.hpp"
 
 #include <cstddef>

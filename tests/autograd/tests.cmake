@@ -1,10 +1,10 @@
 surd_tests(autograd
   FLOAT
-    fields_test.cpp
+    base/fields_test.cpp
     ops_error_test.cpp
     pool_test.cpp
-    random_test.cpp
-    registry_test.cpp
+    base/random_test.cpp
+    base/registry_test.cpp
     tape_memory_test.cpp
     tape_test.cpp
     xtensor_test.cpp

@@ -1,7 +1,7 @@
 #include "data/batcher.hpp"
 
-#include "autograd/error.hpp"
-#include "autograd/random.hpp"
+#include "autograd/base/error.hpp"
+#include "autograd/base/random.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 #include "data/dataset.hpp"
 
-#include "autograd/error.hpp"
-#include "data/dates.hpp"
-#include "data/lexical.hpp"
+#include "autograd/base/error.hpp"
+#include "data/tasks/dates.hpp"
+#include "data/tasks/lexical.hpp"
 #include "tests/data/temporary_directory.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 #include "data/lines.hpp"
 
-#include "autograd/error.hpp"
+#include "autograd/base/error.hpp"
 #include "tests/data/temporary_directory.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 #include "data/task.hpp"
 
-#include "autograd/error.hpp"
+#include "autograd/base/error.hpp"
 
 #include <doctest/doctest.h>
 

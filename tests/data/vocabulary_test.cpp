@@ -1,7 +1,7 @@
 #include "data/vocabulary.hpp"
 
-#include "autograd/error.hpp"
-#include "autograd/random.hpp"
+#include "autograd/base/error.hpp"
+#include "autograd/base/random.hpp"
 #include "tests/data/temporary_directory.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
-#include "experiments/config.hpp"
-#include "experiments/config_error.hpp"
-#include "experiments/read_options.hpp"
+#include "experiments/config/config_error.hpp"
+#include "experiments/config/read_options.hpp"
+#include "experiments/run/run_config.hpp"
 
 #include <cstdlib>
 

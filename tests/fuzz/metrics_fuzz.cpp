@@ -1,6 +1,6 @@
-#include "experiments/metrics_reader.hpp"
+#include "experiments/run/metrics_reader.hpp"
 
-#include "autograd/error.hpp"
+#include "autograd/base/error.hpp"
 
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
-#include "train/safetensors.hpp"
+#include "train/storage/safetensors.hpp"
 
-#include "autograd/error.hpp"
+#include "autograd/base/error.hpp"
 
 #include <cstdlib>
 #include <cstring>

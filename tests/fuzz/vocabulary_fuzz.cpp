@@ -1,6 +1,6 @@
 #include "data/vocabulary.hpp"
 
-#include "autograd/error.hpp"
+#include "autograd/base/error.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

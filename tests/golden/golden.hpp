@@ -2,7 +2,7 @@
 
 #include "data/batch.hpp"
 #include "layers/transformer.hpp"
-#include "train/safetensors.hpp"
+#include "train/storage/safetensors.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 
 #include "tests/data/temporary_directory.hpp"
 #include "tests/train/toy.hpp"
-#include "train/checkpoint.hpp"
-#include "train/probe.hpp"
+#include "train/probe/probe.hpp"
+#include "train/storage/checkpoint.hpp"
 #include "train/train.hpp"
 
 #include <doctest/doctest.h>

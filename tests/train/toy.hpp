@@ -2,7 +2,7 @@
 
 #include "data/dataset.hpp"
 #include "tests/layers/models.hpp"
-#include "train/optimizer.hpp"
+#include "train/optimizers/optimizer.hpp"
 #include "train/train.hpp"
 
 #include <cstring>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/study/statistics.hpp"
+#include "experiments/study/statistics/statistics.hpp"
 
 #include <nlohmann/json.hpp>
 

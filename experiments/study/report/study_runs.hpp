@@ -1,7 +1,7 @@
 #pragma once
 
-#include "experiments/study/analysis.hpp"
 #include "experiments/study/report/chart.hpp"
+#include "experiments/study/verdicts/analysis.hpp"
 
 #include <optional>
 #include <string>

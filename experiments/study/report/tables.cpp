@@ -1,7 +1,7 @@
 #include "experiments/study/report/tables.hpp"
 
 #include <fmt/format.h>
-#include "experiments/study/claims.hpp"
+#include "experiments/study/file/claims.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,168 @@
+#include "autograd/base/random.hpp"
+
+#include <Random123/philox.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+// This file is compiled with -ffp-contract=off (see autograd/CMakeLists.txt): a fused multiply-add would change the
+// last bit of a draw from one machine to the next.
+
+namespace surd::random {
+namespace {
+
+/// SplitMix64's finaliser (Steele et al., OOPSLA 2014): every input bit reaches every output bit.
+std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+/// FNV-1a over the bytes, then mixed; `state` chains several strings.
+std::uint64_t hash(std::uint64_t state, std::string_view text) {
+  for (const unsigned char byte : text) state = (state ^ byte) * 0x100000001b3ULL;
+  return mix(state ^ text.size());
+}
+
+double polynomial(double x, const double (&coefficients)[8]) {
+  double sum = coefficients[7];
+  for (int i = 6; i >= 0; --i) sum = sum * x + coefficients[i];
+  return sum;
+}
+
+/// Natural logarithm of x > 0: x = m 2^e with m in [sqrt(1/2), sqrt(2)), log m = 2 atanh((m - 1) / (m + 1)) by its
+/// power series. The standard library's log differs between implementations in the last bit.
+double portable_log(double x) {
+  int exponent = 0;
+  double m = std::frexp(x, &exponent);
+  if (m < 0.70710678118654752440) {
+    m *= 2;
+    --exponent;
+  }
+  const double t = (m - 1) / (m + 1);
+  const double t2 = t * t;
+  double series = 0;
+  for (int k = 23; k >= 1; k -= 2) series = series * t2 + 1.0 / k;
+  return 2 * t * series + exponent * 0.69314718055994530942;
+}
+
+/// Philox4x32-10 on several counters side by side, as loops that a compiler turns into SIMD. word[w][i] is word w of
+/// counter i, in and out.
+constexpr std::size_t philox_lanes = 16;
+using PhiloxWords = std::uint32_t[4][philox_lanes];
+
+void philox(std::uint32_t key0, std::uint32_t key1, PhiloxWords& word) {
+  for (int round = 0; round < 10; ++round) {
+    for (std::size_t i = 0; i < philox_lanes; ++i) {
+      const std::uint64_t product0 = std::uint64_t{0xD2511F53} * word[0][i];
+      const std::uint64_t product1 = std::uint64_t{0xCD9E8D57} * word[2][i];
+      word[0][i] = static_cast<std::uint32_t>(product1 >> 32) ^ word[1][i] ^ key0;
+      word[1][i] = static_cast<std::uint32_t>(product1);
+      word[2][i] = static_cast<std::uint32_t>(product0 >> 32) ^ word[3][i] ^ key1;
+      word[3][i] = static_cast<std::uint32_t>(product0);
+    }
+    key0 += 0x9E3779B9;
+    key1 += 0xBB67AE85;
+  }
+}
+
+}  // namespace
+
+Stream::Stream(std::uint64_t seed, std::string_view purpose, std::string_view name, std::uint64_t step)
+    : key_(hash(hash(mix(seed ^ 0x9e3779b97f4a7c15ULL), purpose), name)), step_(step) {}
+
+std::array<std::uint32_t, 4> Stream::block(std::uint64_t index) const {
+  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
+  const r123::Philox4x32::ctr_type counter = {{low(index), high(index), low(step_), high(step_)}};
+  const r123::Philox4x32::key_type key = {{low(key_), high(key_)}};
+  const auto out = r123::Philox4x32()(counter, key);
+  return {out[0], out[1], out[2], out[3]};
+}
+
+void Stream::blocks(std::uint64_t first, std::size_t count, std::uint32_t* words) const {
+  while (count > 0) {
+    const std::size_t part = std::min(count, philox_lanes);
+    alignas(64) PhiloxWords word;
+    for (std::size_t i = 0; i < philox_lanes; ++i) {
+      word[0][i] = static_cast<std::uint32_t>(first + i);
+      word[1][i] = static_cast<std::uint32_t>((first + i) >> 32);
+      word[2][i] = static_cast<std::uint32_t>(step_);
+      word[3][i] = static_cast<std::uint32_t>(step_ >> 32);
+    }
+    philox(static_cast<std::uint32_t>(key_), static_cast<std::uint32_t>(key_ >> 32), word);
+    for (std::size_t i = 0; i < part; ++i)
+      for (std::size_t w = 0; w < 4; ++w) words[4 * i + w] = word[w][i];
+    first += part;
+    words += 4 * part;
+    count -= part;
+  }
+}
+
+std::uint64_t Stream::bits(std::uint64_t index) const {
+  const auto words = block(index);
+  return (static_cast<std::uint64_t>(words[1]) << 32) | words[0];
+}
+
+double Stream::uniform(std::uint64_t index) const { return unit_interval(bits(index)); }
+
+double Stream::normal(std::uint64_t index) const { return normal_quantile(uniform(index)); }
+
+std::uint64_t Stream::integer(std::uint64_t index, std::uint64_t bound) const {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>((static_cast<Wide>(bits(index)) * bound) >> 64);
+}
+
+double unit_interval(std::uint64_t bits) {
+  // 52 bits and a half are 53, which a double holds exactly; with one bit more the largest midpoint would round to 1.
+  return (static_cast<double>(bits >> 12) + 0.5) * 0x1.0p-52;
+}
+
+double normal_quantile(double p) {
+  // Coefficients of AS 241, routine PPND16: a ratio of polynomials on each of three intervals.
+  static constexpr double a[8] = {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+                                  1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
+                                  3.3430575583588128105e4, 2.5090809287301226727e3};
+  static constexpr double b[8] = {1.0,
+                                  4.2313330701600911252e1,
+                                  6.8718700749205790830e2,
+                                  5.3941960214247511077e3,
+                                  2.1213794301586595867e4,
+                                  3.9307895800092710610e4,
+                                  2.8729085735721942674e4,
+                                  5.2264952788528545610e3};
+  static constexpr double c[8] = {1.42343711074968357734e0,  4.63033784615654529590e0, 5.76949722146069140550e0,
+                                  3.64784832476320460504e0,  1.27045825245236838258e0, 2.41780725177450611770e-1,
+                                  2.27238449892691845833e-2, 7.74545014278341407640e-4};
+  static constexpr double d[8] = {1.0,
+                                  2.05319162663775882187e0,
+                                  1.67638483018380384940e0,
+                                  6.89767334985100004550e-1,
+                                  1.48103976427480074590e-1,
+                                  1.51986665636164571966e-2,
+                                  5.47593808499534494600e-4,
+                                  1.05075007164441684324e-9};
+  static constexpr double e[8] = {6.65790464350110377720e0,  5.46378491116411436990e0,  1.78482653991729133580e0,
+                                  2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                                  2.71155556874348757815e-5, 2.01033439929228813265e-7};
+  static constexpr double f[8] = {1.0,
+                                  5.99832206555887937690e-1,
+                                  1.36929880922735805310e-1,
+                                  1.48753612908506148525e-2,
+                                  7.86869131145613259100e-4,
+                                  1.84631831751005468180e-5,
+                                  1.42151175831644588870e-7,
+                                  2.04426310338993978564e-15};
+  const double q = p - 0.5;
+  if (std::fabs(q) <= 0.425) {
+    const double r = 0.180625 - q * q;
+    return q * polynomial(r, a) / polynomial(r, b);
+  }
+  const double r = std::sqrt(-portable_log(q < 0 ? p : 1 - p));
+  const double tail =
+      r <= 5 ? polynomial(r - 1.6, c) / polynomial(r - 1.6, d) : polynomial(r - 5, e) / polynomial(r - 5, f);
+  return q < 0 ? -tail : tail;
+}
+
+}  // namespace surd::random

@@ -1,0 +1,120 @@
+#include "data/tasks/parallel_text.hpp"
+
+#include "data/lines.hpp"
+
+#include <algorithm>
+
+namespace surd {
+
+void ParallelTextOptions::fields(Fields& f) {
+  const auto file = [&](const char* name, std::string& path, const char* help) {
+    f(name, path, help);
+    f.rule(!path.empty(), name, "must name a file, for example data/train.de");
+  };
+  file("train_source", train_source,
+       "sentences to train on, one a line; UTF-8, plain or .gz; a relative path begins at the folder surd is run in, "
+       "here and below");
+  file("train_target", train_target, "their translations, line by line");
+  file("valid_source", valid_source, "sentences to validate on");
+  file("valid_target", valid_target, "their translations");
+  file("test_source", test_source, "sentences to test on");
+  file("test_target", test_target, "their translations");
+  f("tokenization", tokenization, "what a token is: a word between white space, or a character");
+  f("subword_marker", subword_marker, "what ends a word piece that continues in the next token, e.g. @@; empty = none",
+    When{tokenization == Tokenization::words, "tokenization is words"});
+  f("max_length", max_length, "pairs with a longer source or target are left out and counted", between(1, 1e5),
+    Unit{"tokens"});
+  f("min_frequency", min_frequency, "a token must occur this often in the training split to get an entry", at_least(1));
+  f("vocabulary_limit", vocabulary_limit, "most entries of a vocabulary, the four special tokens included",
+    between(Vocabulary::specials + 1, Vocabulary::largest_size));
+  f("shared_vocabulary", shared_vocabulary, "one vocabulary for both sides, so that all embeddings can be tied");
+}
+
+ParallelTextTask::ParallelTextTask(Options options) : options_(std::move(options)) {
+  check_options("parallel_text", options_);
+}
+
+TextFormat ParallelTextTask::format() const {
+  TextFormat format;
+  format.tokenization = options_.tokenization;
+  format.subword_marker = options_.subword_marker;
+  format.shared_vocabulary = options_.shared_vocabulary;
+  format.vocabulary.min_frequency = options_.min_frequency;
+  format.vocabulary.size_limit = options_.vocabulary_limit;
+  return format;
+}
+
+namespace {
+
+/// The file that an option names; what is wrong with it is an error of that option.
+class OptionFile {
+ public:
+  OptionFile(const std::string& option, const std::string& path)
+      : option_("task." + option),
+        lines_(attempt("name a file that can be read, with '/' first or from the folder "
+                       "surd is run in",
+                       [&] { return LineReader(path); })) {}
+
+  bool next(std::string& line) {
+    return attempt("mend that line (iconv turns other encodings into UTF-8), or name another file",
+                   [&] { return lines_.next(line); });
+  }
+  std::size_t line_number() const { return lines_.line_number(); }
+
+ private:
+  template <class Read>
+  auto attempt(const char* way_out, Read read) -> decltype(read()) {
+    try {
+      return read();
+    } catch (const Error& error) {
+      throw OptionError(option_, fmt::format("{}; {}", error.what(), way_out));
+    }
+  }
+
+  std::string option_;
+  LineReader lines_;
+};
+
+}  // namespace
+
+Split ParallelTextTask::read_split(std::string name, const std::string& source_path,
+                                   const std::string& target_path) const {
+  OptionFile sources(name + "_source", source_path), targets(name + "_target", target_path);
+  Split split{std::move(name), {}};
+  TextPair pair;
+  for (;;) {
+    const bool has_source = sources.next(pair.source);
+    const bool has_target = targets.next(pair.target);
+    if (!has_source || !has_target) break;
+    const auto length = [&](const std::string& line) { return tokenize(line, options_.tokenization).size(); };
+    if (is_blank(pair.source) || is_blank(pair.target)) {
+      ++split.skipped.empty;
+    } else if (std::max(length(pair.source), length(pair.target)) > options_.max_length) {
+      ++split.skipped.overlong;
+    } else {
+      split.pairs.push_back(pair);
+    }
+  }
+  while (sources.next(pair.source)) continue;
+  while (targets.next(pair.target)) continue;
+  expect_option(sources.line_number() == targets.line_number(), "task." + split.name + "_target",
+                "line n of one file must translate line n of the other, but '{}' has {} lines and '{}' has {}; name "
+                "files that belong together",
+                source_path, sources.line_number(), target_path, targets.line_number());
+  expect_option(!split.pairs.empty(), "task." + split.name + "_source",
+                "'{}' and '{}' must hold a pair; of their {} lines {} are blank and {} are longer than max_length = "
+                "{}; name other files, or set task.max_length higher",
+                source_path, target_path, sources.line_number(), split.skipped.empty, split.skipped.overlong,
+                options_.max_length);
+  return split;
+}
+
+Corpus ParallelTextTask::load(std::uint64_t /*seed*/) const {
+  Corpus corpus(format());
+  corpus.splits.push_back(read_split("train", options_.train_source, options_.train_target));
+  corpus.splits.push_back(read_split("valid", options_.valid_source, options_.valid_target));
+  corpus.splits.push_back(read_split("test", options_.test_source, options_.test_target));
+  return corpus;
+}
+
+}  // namespace surd

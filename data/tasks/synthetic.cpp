@@ -1,0 +1,91 @@
+#include "data/tasks/synthetic.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace surd {
+
+void SplitSizes::fields(Fields& f) {
+  f("train_size", train_size, "examples to train on, all different", between(1, 1e8), Unit{"examples"});
+  f("valid_size", valid_size, "examples to validate on, none of them trained on", between(1, 1e8), Unit{"examples"});
+  f("test_size", test_size, "examples of each test split, none of them seen before", between(1, 1e8), Unit{"examples"});
+}
+
+void SequenceOptions::fields(Fields& f) {
+  SplitSizes::fields(f);
+  f("vocabulary", vocabulary, "number of different symbols", between(1, 1e6), Unit{"symbols"});
+  f("min_length", min_length, "shortest source", between(1, 1e4), Unit{"tokens"});
+  f("max_length", max_length, "longest source; lengths are uniform between the two", between(1, 1e4), Unit{"tokens"});
+  f.rule(min_length <= max_length, "max_length", fmt::format("must be at least min_length = {}", min_length));
+}
+
+DistinctExamples::DistinctExamples(std::string_view task, std::uint64_t seed)
+    : sequence_(random::Stream(seed, "data", task)) {}
+
+Split DistinctExamples::split(std::string name, std::size_t size, const Draw& draw) {
+  // What deal() draws for all three splits is mostly trained on.
+  const char* const option = name.empty() ? "task.train_size" : "task.test_size";
+  Split split{std::move(name), {}};
+  split.pairs.reserve(size);
+  std::size_t repeats = 0;
+  while (split.pairs.size() < size) {
+    TextPair pair = draw(sequence_);
+    if (sources_.insert(pair.source).second) {
+      split.pairs.push_back(std::move(pair));
+      repeats = 0;
+      continue;
+    }
+    expect_option(++repeats < patience, option,
+                  "{} distinct examples are asked for, but only {} were found, and {} further draws gave no new one; "
+                  "ask for fewer in all splits together, or allow more or longer ones",
+                  sources_.size() - split.pairs.size() + size, sources_.size(), patience);
+  }
+  return split;
+}
+
+std::vector<Split> DistinctExamples::deal(const SplitSizes& sizes, const Draw& draw) {
+  std::vector<TextPair> pairs = split("", sizes.train_size + sizes.valid_size + sizes.test_size, draw).pairs;
+  sequence_.shuffle(pairs);
+  auto next = std::make_move_iterator(pairs.begin());
+  const auto take = [&](const char* name, std::size_t size) {
+    const auto begin = next;
+    next += static_cast<std::ptrdiff_t>(size);
+    return Split{name, {begin, next}};
+  };
+  std::vector<Split> splits;
+  splits.push_back(take("train", sizes.train_size));
+  splits.push_back(take("valid", sizes.valid_size));
+  splits.push_back(take("test", sizes.test_size));
+  return splits;
+}
+
+std::vector<std::string> symbol_names(std::size_t size) {
+  std::vector<std::string> names;
+  names.reserve(size);
+  for (std::size_t i = 0; i < size; ++i)
+    names.push_back(size <= 26 ? std::string(1, static_cast<char>('a' + i)) : fmt::format("w{}", i));
+  return names;
+}
+
+std::string sentence_of(const std::vector<std::string>& symbols, const std::vector<std::size_t>& indices) {
+  std::string sentence;
+  for (const std::size_t index : indices) {
+    if (!sentence.empty()) sentence += ' ';
+    sentence += symbols.at(index);
+  }
+  return sentence;
+}
+
+std::vector<std::size_t> draw_sequence(random::Sequence& draw, const SequenceOptions& options) {
+  std::vector<std::size_t> sequence(draw.between(options.min_length, options.max_length));
+  for (std::size_t& element : sequence) element = draw.integer(options.vocabulary);
+  return sequence;
+}
+
+TextFormat one_language() {
+  TextFormat format;
+  format.shared_vocabulary = true;
+  return format;
+}
+
+}  // namespace surd

@@ -1,0 +1,255 @@
+#include "autograd/blas.hpp"
+#include "experiments/commands/bench/bench_measure.hpp"
+#include "experiments/commands/bench/bench_shape.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/program/version.hpp"
+#include "experiments/run/experiment.hpp"
+#include "experiments/run/run_listener.hpp"
+#include "train/storage/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+extern char** environ;
+
+namespace surd {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+namespace fs = std::filesystem;
+
+constexpr std::size_t probe_every = 50;
+constexpr double asked_start_ms = 150, asked_beside_share = 0.02, asked_probe_share = 0.03;
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_((fs::temp_directory_path() / "surd-bench-XXXXXX").string()) {
+    expect(::mkdtemp(path_.data()) != nullptr, path_, "cannot be made");
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+/// A run on the copy task whose every batch has the sizes of the shape. It neither evaluates nor saves before its end.
+std::string config_of(const BenchShape& shape) {
+  return fmt::format(
+      "seed: 1\n"
+      "task: {{name: copy, train_size: 20000, vocabulary: {}, min_length: {}, max_length: {}}}\n"
+      "model:\n"
+      "  d_model: {}\n"
+      "  heads: {}\n"
+      "  encoder_layers: {}\n"
+      "  decoder_layers: {}\n"
+      "  dropout: 0.1\n"
+      "  embedding: {{tie: all}}\n"
+      "  attention: {{dropout: 0.1}}\n"
+      "  feed_forward: {{width: {}}}\n"
+      "train: {{updates: 1000000, batch_size: {}, label_smoothing: 0.1, evaluate_every: 1000000, "
+      "checkpoint_every: 1000000}}\n"
+      "probe: {{every: {}}}\n",
+      shape.vocabulary - Vocabulary::specials, shape.source_length, shape.source_length, shape.d_model, shape.heads,
+      shape.layers, shape.layers, shape.feed_forward_width, shape.batch_size, probe_every);
+}
+
+/// Seconds from before the program is started until the line of its first update is in metrics.jsonl, by looking twice
+/// a millisecond. Waits for its end. Throws Error where it fails.
+double time_to_first_update(const std::string& config, const RunFolder& folder) {
+  const std::string program = fs::read_symlink("/proc/self/exe").string();
+  std::vector<std::string> words = {"surd", "train", config, "--out", folder.path, "--set", "train.updates=1"};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t quietly;
+  posix_spawn_file_actions_init(&quietly);
+  posix_spawn_file_actions_addopen(&quietly, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&quietly, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const Clock::time_point start = Clock::now();
+  const int failure = ::posix_spawn(&child, program.c_str(), &quietly, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&quietly);
+  expect(failure == 0, program, "cannot be started");
+
+  const auto updated = [&] {
+    std::error_code none_yet;
+    const std::uintmax_t size = fs::file_size(folder.metrics(), none_yet);
+    return !none_yet && size > 0;
+  };
+  int status = 0;
+  bool ended = false;
+  while (!updated() && !ended) {
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    ended = ::waitpid(child, &status, WNOHANG) == child;
+  }
+  const Clock::time_point seen = Clock::now();
+  if (!ended) expect(::waitpid(child, &status, 0) == child, program, "cannot be waited for");
+  expect(WIFEXITED(status) && WEXITSTATUS(status) == exit_done && updated(), program,
+         "failed: surd train {} --set train.updates=1", config);
+  return seconds_between(start, seen);
+}
+
+/// Stands before the listener of a run and takes the time of the parts of the training loop: between the end of an
+/// update and the first question of the next one a batch is made; then comes the update; then what it came to is
+/// logged.
+class Stopwatch : public TrainListener {
+ public:
+  struct Update {
+    double batching, update, logging;
+    double all() const { return batching + update + logging; }
+  };
+
+  Stopwatch(RunListener& run, double seconds) : run_(run), seconds_(seconds) {}
+
+  Observer* observer(std::uint64_t update, std::size_t index, const Batch& batch) override {
+    begun_ = Clock::now();
+    return run_.observer(update, index, batch);
+  }
+  void gradients(std::uint64_t update, const ParameterSet& parameters) override { run_.gradients(update, parameters); }
+  void updated(const UpdateRecord& record) override {
+    done_ = Clock::now();
+    run_.updated(record);
+  }
+  void checkpoint(const TrainState&, bool) override {}
+  /// The first updates only warm up. Ends after so many seconds, though not before some updates have been probed.
+  bool interrupted() override {
+    const bool stop = run_.interrupted();
+    const Clock::time_point now = Clock::now();
+    updates_.push_back({seconds_between(end_, begun_), seconds_between(begun_, done_), seconds_between(done_, now)});
+    if (!warm_ && updates_.size() == probe_every) {
+      updates_.clear();
+      measured_from_ = now;
+      warm_ = true;
+    }
+    end_ = Clock::now();
+    return stop || (warm_ && updates_.size() >= 4 * probe_every && updates_.size() % probe_every == 0 &&
+                    seconds_between(measured_from_, now) >= seconds_);
+  }
+
+  const std::vector<Update>& updates() const { return updates_; }
+
+ private:
+  RunListener& run_;
+  double seconds_;
+  bool warm_ = false;
+  Clock::time_point begun_, done_, end_ = Clock::now(), measured_from_;
+  std::vector<Update> updates_;
+};
+
+struct Overheads {
+  double update = 0;                 ///< median, in seconds
+  double batching = 0, logging = 0;  ///< share of the whole, of updates that are not probed
+  std::vector<double> probe;         ///< of each probed update: its extra time over that of 50 updates
+  double beside() const { return batching + logging; }
+};
+
+/// `updates`: those after the 50th, in stretches of 50 whose last one is probed.
+Overheads overheads_of(const std::vector<Stopwatch::Update>& updates) {
+  Overheads overheads;
+  std::vector<double> all;
+  double total = 0;
+  for (std::size_t begin = 0; begin + probe_every <= updates.size(); begin += probe_every) {
+    std::vector<double> plain;
+    for (std::size_t i = begin; i + 1 < begin + probe_every; ++i) {
+      const Stopwatch::Update& update = updates[i];
+      plain.push_back(update.all());
+      all.push_back(update.update);
+      total += update.all();
+      overheads.batching += update.batching;
+      overheads.logging += update.logging;
+    }
+    const double usual = median(plain);
+    overheads.probe.push_back((updates[begin + probe_every - 1].all() - usual) /
+                              (static_cast<double>(probe_every) * usual));
+  }
+  overheads.update = median(all);
+  overheads.batching /= total;
+  overheads.logging /= total;
+  return overheads;
+}
+
+}  // namespace
+
+int bench_overhead_command(const BenchOverheadArguments& arguments) {
+  blas::initialize();
+  const BenchShape& shape = find_bench_shape(arguments.shape);
+  const TemporaryFolder temporary;
+  const std::string config_path = temporary / "config.yaml";
+  write_file_atomically(config_path, config_of(shape));
+
+  std::vector<double> starts;
+  for (std::size_t i = 0; i <= arguments.starts; ++i) {
+    const double seconds = time_to_first_update(config_path, RunFolder(temporary / fmt::format("start-{}", i)));
+    if (i > 0) starts.push_back(seconds);  // the first one reads the program from the disk
+  }
+
+  const ConfigFile file(config_path);
+  const Experiment experiment(file);
+  const RunFolder folder(temporary / "run");
+  folder.create();
+  const StopSignals signals;
+  Console console;
+  const Training training{experiment.model->transformer(),
+                          experiment.model->parameters(),
+                          *experiment.optimizer,
+                          *experiment.schedule,
+                          experiment.dataset->split("train"),
+                          experiment.dataset->split("valid"),
+                          file.config.seed};
+  RunListener listener(console, folder, file.config, training, LogPosition(), signals, nullptr);
+  Stopwatch stopwatch(listener, arguments.seconds);
+  train(training, file.config.train, TrainState(), stopwatch);
+  console.end_progress();
+  if (signals.received() != 0) return 128 + signals.received();
+
+  const Overheads overheads = overheads_of(stopwatch.updates());
+  const auto [least, most] = std::minmax_element(starts.begin(), starts.end());
+  if (arguments.json) {
+    fmt::print("{}\n", Json{{"peer", std::string("surd ") + version()},
+                            {"config", shape.name},
+                            {"starts", starts.size()},
+                            {"start_ms", rounded(1e3 * median(starts), 0.1)},
+                            {"asked_start_ms", asked_start_ms},
+                            {"updates", stopwatch.updates().size()},
+                            {"update_ms", rounded(1e3 * overheads.update, 1e-3)},
+                            {"batching_share", rounded(overheads.batching, 1e-5)},
+                            {"logging_share", rounded(overheads.logging, 1e-5)},
+                            {"asked_batching_and_logging_share", asked_beside_share},
+                            {"probe_every", probe_every},
+                            {"probe_share", rounded(median(overheads.probe), 1e-5)},
+                            {"asked_probe_share", asked_probe_share}}
+                           .dump());
+    return exit_done;
+  }
+  fmt::print("{}: an update takes {:.2f} ms (median of {})\n", shape.name, 1e3 * overheads.update,
+             stopwatch.updates().size());
+  fmt::print("start to first update  {:.0f} ms (median of {}, {:.0f} to {:.0f}); asked: below {:.0f}\n",
+             1e3 * median(starts), starts.size(), 1e3 * *least, 1e3 * *most, asked_start_ms);
+  fmt::print("batching and logging   {:.2f} % of a run ({:.2f} + {:.2f}); asked: below {:.0f}\n",
+             100 * overheads.beside(), 100 * overheads.batching, 100 * overheads.logging, 100 * asked_beside_share);
+  fmt::print("probe every {} updates {:.2f} % more (median of {} probed); asked: below {:.0f}\n", probe_every,
+             100 * median(overheads.probe), overheads.probe.size(), 100 * asked_probe_share);
+  return exit_done;
+}
+
+}  // namespace surd

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "autograd/tensor.hpp"
+#include "experiments/commands/bench/bench_shape.hpp"
+
+#include <vector>
+
+namespace surd {
+
+/// The matrix products of one training step and nothing else: forward, and the two of backward, of every projection,
+/// of attention head by head, and of the output. By the BLAS library, not by kernels::gemm: so a step can take less
+/// time than they do. Inputs and results stay in the same few buffers, so they are as warm as they can be.
+class LibraryProducts {
+ public:
+  explicit LibraryProducts(const BenchShape& shape);
+
+  /// Computes all of them once.
+  void run();
+
+  double floating_point_operations() const { return operations_; }
+
+ private:
+  /// x [rows, in] W^T, W [out, in], `count` times in a step.
+  struct Projection {
+    std::size_t rows, in, out, count;
+  };
+  struct Attention {
+    std::size_t queries, keys, count;
+  };
+
+  void run(const Projection& projection);
+  void run(const Attention& attention);
+
+  BenchShape shape_;
+  std::vector<Projection> projections_;
+  std::vector<Attention> attentions_;
+  double operations_ = 0;
+  Tensor x_, dx_, y_, weight_, dweight_;     // of the largest projection
+  Tensor q_, k_, v_, o_, dq_, scores_, dk_;  // of the longest attention
+};
+
+}  // namespace surd

@@ -1,0 +1,194 @@
+#include "experiments/commands/commands.hpp"
+#include "experiments/config/settings.hpp"
+#include "experiments/config/yaml_document.hpp"
+#include "experiments/program/console.hpp"
+#include "experiments/program/text_format.hpp"
+#include "experiments/run/run_folder.hpp"
+#include "train/storage/files.hpp"
+#include "train/storage/json_object.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+
+namespace surd {
+namespace {
+
+struct ComparedRun {
+  Settings settings;
+  bool finished = false;
+  bool diverged = false;
+  std::map<std::string, double> last;  // of the last evaluation
+};
+
+constexpr const char* metrics[] = {"loss", "token_accuracy", "sequence_accuracy"};
+
+ComparedRun read_run(const std::string& path) {
+  const RunFolder folder(path);
+  ComparedRun run;
+  run.settings = settings_of(YamlDocument::load(folder.config()).root());
+  run.settings.erase("seed");
+  expect(path_exists(folder.summary()), folder.summary(), "is not there; has the run ended?");
+  const JsonObject summary(
+      read_file(folder.summary()), folder.summary(),
+      fmt::format("remove it and write it anew by: surd train {} --out {} --resume", folder.config(), folder.path));
+  run.finished = summary.truth("finished");
+  run.diverged = !summary.is_null("diverged");
+  if (summary.is_null("last")) return run;
+  const JsonObject last = summary.object("last");
+  for (const char* metric : metrics)
+    if (std::string(metric) != "sequence_accuracy" || last.has(metric)) run.last[metric] = last.real(metric);
+  return run;
+}
+
+/// The settings whose values differ between the runs.
+std::vector<std::string> differing(const std::vector<ComparedRun>& runs) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const ComparedRun& run : runs)
+    for (const auto& [path, value] : run.settings) values[path].insert(value);
+  std::vector<std::string> paths;
+  for (const auto& [path, distinct] : values) {
+    const bool everywhere = std::all_of(
+        runs.begin(), runs.end(), [&path = path](const ComparedRun& run) { return run.settings.count(path) > 0; });
+    if (distinct.size() > 1 || !everywhere) paths.push_back(path);
+  }
+  return paths;
+}
+
+/// "0.1234 ± 0.0100": mean and sample standard deviation.
+std::string mean_and_deviation(const std::vector<double>& values, double unit, int digits) {
+  if (values.empty()) return "-";
+  const auto n = static_cast<double>(values.size());
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  for (const double value : values) squares += (value - sum / n) * (value - sum / n);
+  if (values.size() == 1) return fmt::format("{:.{}f}", unit * sum, digits);
+  return fmt::format("{:.{}f} ± {:.{}f}", unit * sum / n, digits, unit * std::sqrt(squares / (n - 1)), digits);
+}
+
+std::size_t width_of(const std::string& text) {  // code points: every other byte of UTF-8 begins with 10
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+using Rows = std::vector<std::vector<std::string>>;
+
+/// The rows with their columns two spaces apart.
+std::vector<std::string> aligned(const Rows& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  std::vector<std::string> lines;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - width_of(row[i]) + 2, ' ');
+    line.erase(line.find_last_not_of(' ') + 1);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+bool fits(const std::vector<std::string>& lines) {
+  return std::all_of(lines.begin(), lines.end(),
+                     [](const std::string& line) { return width_of(line) <= screen_width; });
+}
+
+/// 0 -> "A", 25 -> "Z", 26 -> "AA".
+std::string letters(std::size_t index) {
+  const std::string last(1, static_cast<char>('A' + index % 26));
+  return index < 26 ? last : letters(index / 26 - 1) + last;
+}
+
+/// One line a group, `keys[i]` and then `results[i]`, under their names; `paths` name the keys. Where that is wider
+/// than a screen, letters stand for the paths and are explained beneath; where that is still too wide, for the groups.
+std::vector<std::string> table(const std::vector<std::string>& paths, const Rows& keys,
+                               const std::vector<std::string>& columns, const Rows& results) {
+  const auto beside = [&](const std::vector<std::string>& names, const Rows& left) {
+    Rows rows{names};
+    rows[0].insert(rows[0].end(), columns.begin(), columns.end());
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      rows.push_back(left[i]);
+      rows.back().insert(rows.back().end(), results[i].begin(), results[i].end());
+    }
+    return aligned(rows);
+  };
+  std::vector<std::string> lines = beside(paths, keys);
+  if (fits(lines)) return lines;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < paths.size(); ++i) names.push_back(letters(i));
+  lines = beside(names, keys);
+  Rows legend;
+  if (fits(lines)) {
+    for (std::size_t i = 0; i < paths.size(); ++i) legend.push_back({names[i], paths[i]});
+  } else {
+    Rows group_names;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      group_names.push_back({letters(i)});
+      for (std::size_t k = 0; k < paths.size(); ++k)
+        legend.push_back({k == 0 ? letters(i) : "", fmt::format("{}: {}", paths[k], keys[i][k])});
+    }
+    lines = beside({"group"}, group_names);
+  }
+  lines.emplace_back();
+  for (const std::string& line : aligned(legend)) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+int compare_command(const std::vector<std::string>& folders) {
+  std::vector<ComparedRun> runs;
+  Console console;
+  std::set<std::filesystem::path> seen;
+  for (const std::string& folder : folders) {
+    std::error_code unresolved;
+    if (!seen.insert(std::filesystem::weakly_canonical(folder, unresolved)).second && !unresolved)
+      continue;  // named twice
+    try {
+      runs.push_back(read_run(folder));
+    } catch (const Error& error) {  // a run that has not ended must not hide the others
+      console.warn(fmt::format("{} is left out: {}", folder, error.what()));
+    }
+  }
+  expect(!runs.empty(), "compare", "none of the folders is a run that has ended; --resume goes on with one");
+  const std::vector<std::string> paths = differing(runs);
+
+  std::map<std::vector<std::string>, std::vector<const ComparedRun*>> groups;
+  for (const ComparedRun& run : runs) {
+    std::vector<std::string> key;
+    for (const std::string& path : paths) {
+      const auto found = run.settings.find(path);
+      key.push_back(found == run.settings.end() ? "-" : found->second);
+    }
+    groups[key].push_back(&run);
+  }
+
+  Rows keys, results;
+  for (const auto& [key, members] : groups) {
+    std::size_t diverged = 0, finished = 0;
+    std::map<std::string, std::vector<double>> values;
+    for (const ComparedRun* run : members) {
+      diverged += run->diverged;
+      if (!run->finished) continue;  // its last evaluation is not where it would have ended
+      ++finished;
+      for (const auto& [metric, value] : run->last) values[metric].push_back(value);
+    }
+    keys.push_back(key);
+    results.push_back(
+        {fmt::format("{}/{}{}", finished, members.size(), diverged > 0 ? fmt::format(", {} diverged", diverged) : ""),
+         mean_and_deviation(values["loss"], 1, 4), mean_and_deviation(values["token_accuracy"], 100, 2),
+         mean_and_deviation(values["sequence_accuracy"], 100, 2)});
+  }
+  const auto lines = table(paths, keys, {"finished", "valid loss", "tokens %", "sequences %"}, results);
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    fmt::print("{}\n", i == 0 ? styled(lines[i], Console::Style::bold, STDOUT_FILENO) : lines[i]);
+  fmt::print("\nmean ± standard deviation over the finished runs of a row, at their last\nevaluation\n");
+  return exit_done;
+}
+
+}  // namespace surd

@@ -1,0 +1,212 @@
+#include "experiments/commands/study_commands.hpp"
+
+#include "experiments/commands/commands.hpp"
+#include "experiments/config/describe_options.hpp"
+#include "experiments/program/folders.hpp"
+#include "experiments/program/text_format.hpp"
+#include "experiments/program/usage_error.hpp"
+#include "experiments/study/file/study_fields.hpp"
+#include "experiments/study/report/group_report.hpp"
+#include "experiments/study/report/study_tables.hpp"
+#include "experiments/study/report/write_report.hpp"
+#include "experiments/study/work/worker.hpp"
+#include "experiments/study/work/worker_pool.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+namespace surd {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The whole study on this many processes, in seconds; nothing where it cannot be told. The arms measured are spread
+/// over all of them.
+std::optional<double> estimated_time(const Study& study, std::size_t runs, std::size_t jobs) {
+  constexpr std::size_t most_measured = 6;
+  const std::size_t step = (study.arms.size() + most_measured - 1) / most_measured;
+  double sum = 0;
+  std::size_t measured = 0;
+  for (std::size_t arm = 0; arm < study.arms.size(); arm += step) {
+    const auto seconds = estimated_seconds(study.config_file(arm, {}, study.seeds.front()));
+    sum += seconds.value_or(0);
+    measured += seconds.has_value();
+  }
+  if (measured == 0) return std::nullopt;
+  return sum / static_cast<double>(measured) * static_cast<double>(runs) / static_cast<double>(jobs);
+}
+
+/// How many runs there are to make, and how long that may take.
+std::vector<std::string> outlook(const Study& study, const StudyCounts& counts, std::size_t jobs, std::size_t cores) {
+  const std::size_t most = runs_at_most(study), left = counts.planned - counts.ended();
+  std::vector<std::string> lines{fmt::format(
+      "runs        {} to make{}{}", left, counts.ended() > 0 ? fmt::format(", {} made", counts.ended()) : "",
+      most > counts.planned ? fmt::format("; with all of the tuning at most {}", most) : "")};
+  if (left == 0) return lines;
+  const auto seconds = estimated_time(study, left, std::min(jobs, cores));
+  if (!seconds) return lines;
+  const auto time = [](double value) { return value < 1 ? "a second" : clock_time(value); };
+  const double all = *seconds * static_cast<double>(most - counts.ended()) / static_cast<double>(left);
+  lines.push_back(fmt::format("time        about {}{} with {} worker{}", time(*seconds),
+                              most > counts.planned ? ", at most " + time(all) : "", jobs, jobs == 1 ? "" : "s"));
+  return lines;
+}
+
+/// Begins the study in its folder, or makes sure that it is the one that was begun there.
+void begin(const StudyFolder& folder, const Study& study, const StudySource& source,
+           const StudyRunArguments& arguments) {
+  if (folder.begun()) {
+    expect_usage(arguments.resume, folder.path(),
+                 "holds a study already; --resume goes on with it, --out names another folder");
+    const std::string changes = folder.difference(study, source);
+    expect_usage(changes.empty(), folder.path(),
+                 "the study differs from the one that was begun here, so its runs cannot be counted together:{}\n"
+                 "put it back, or begin it in another folder by --out",
+                 changes);
+    return;
+  }
+  expect_usage(!path_exists(folder.path()) || (is_folder(folder.path()) && folder.only_prepared()), folder.path(),
+               "exists already and is not the folder of a study; name another one by --out");
+  folder.freeze(source, study, arguments.keep_checkpoints);
+}
+
+/// `surd study run` of a group. Every study is read before the first run begins.
+int study_group_run(const StudyRunArguments& arguments) {
+  const StudyGroup group = load_study_group(arguments.file);
+  std::vector<StudyRunArguments> studies;
+  const std::string folder = arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out;
+  for (const fs::path& file : group.studies) {
+    StudyRunArguments study = arguments;
+    study.file = file.string();
+    study.out = folder + "/" + file.stem().string();
+    studies.push_back(study);
+    static_cast<void>(load_study(study.file, study.settings, study.quick));
+  }
+  Console console;
+  int code = exit_done;
+  for (const StudyRunArguments& study : studies) {
+    console.line(fmt::format("\n{}", styled(study.file, Console::Style::bold, STDERR_FILENO)));
+    const int ended = study_run_command(study);
+    if (ended > 128) return ended;
+    code = std::max(code, ended);
+  }
+  const GroupAnswers answers = write_group_report(group, folder);
+  console.line(fmt::format("\n{}", group.question));
+  for (const auto& [claim, found] : answers)
+    console.line(fmt::format("  {:<10} {}", name_of(together(found)), claim_heading(claim)));
+  console.line(fmt::format("\nreport      {}/report.html", folder));
+  return code;
+}
+
+}  // namespace
+
+int study_run_command(const StudyRunArguments& arguments) {
+  if (is_study_group(arguments.file)) return study_group_run(arguments);
+  const StudySource source{arguments.file, arguments.settings, arguments.quick, {}};
+  const Study study = load_study(source);
+  check_experiments(study);
+  const StudyFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out);
+  begin(folder, study, source, arguments);
+
+  StudyResults results(folder, StudyResults::Parts::metrics);
+  const StudyCounts before = count(study, folder, results);
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t replicas = study.config(0, {}, study.seeds.front()).train.replicas;
+  const std::size_t jobs = arguments.jobs.value_or(std::max<std::size_t>(1, cores / replicas));
+  Console console;
+  for (const std::string& line : describe(study)) console.line(line);
+  for (const std::string& line : outlook(study, before, jobs, cores)) console.line(line);
+  console.line(fmt::format("folder      {}\n", folder.path()));
+
+  const PoolEnd end = run_workers(folder, study, jobs, console);
+  if (end.stopped_by != 0) {
+    console.warn(
+        fmt::format("stopped with {} of {} runs made; --resume goes on", end.counts.ended(), end.counts.planned));
+    return 128 + end.stopped_by;
+  }
+  return finish_study(folder.path());
+}
+
+int finish_study(const std::string& path) {
+  const StudyFolder folder(path);
+  const Study study = folder.study();
+  StudyResults results(folder, StudyResults::Parts::metrics);
+  const StudyCounts counts = count(study, folder, results);
+  Console console;
+  console.line(fmt::format("{} of {} runs made: {} finished, {} diverged, {} failed", counts.ended(), counts.planned,
+                           counts.finished, counts.diverged, counts.failed));
+  for (const std::string& line : failures(study, results)) console.line(line);
+  for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
+  console.line(fmt::format("\nreport      {}/report.html", folder.path()));
+  return counts.ended() == counts.planned && counts.failed == 0 ? exit_done : exit_failed;
+}
+
+int study_report_command(const std::string& path) {
+  const StudyFolder folder(path);
+  const Study study = folder.study();
+  Console console;
+  for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
+  console.line(fmt::format("\nreport      {}/report.html", folder.path()));
+  return exit_done;
+}
+
+int study_export_command(const std::string& path) {
+  const StudyFolder folder(path);
+  const Study study = folder.study();
+  StudyResults results(folder, StudyResults::Parts::all);
+  fmt::print("{}", to_csv(study, results.known()));
+  return exit_done;
+}
+
+int study_work_command(const std::string& path) {
+  const StudyFolder folder(path);
+  const Study study = folder.study();
+  Console console;
+  const StopSignals signals;
+  const bool complete =
+      work_on(folder, study, signals, [&](const std::string& id, RunResult::Status status, const std::string& message) {
+        console.line(fmt::format("{:<9} {}", name_of(status), id));
+        if (!message.empty()) console.line("          " + message.substr(0, message.find('\n')));
+      });
+  if (!complete) return 128 + signals.received();
+  console.line(fmt::format("every run of the study has ended; surd study report {} writes what they say", path));
+  return exit_done;
+}
+
+int study_status_command(const std::string& path) {
+  const StudyFolder folder(path);
+  const Study study = folder.study();
+  StudyResults results(folder, StudyResults::Parts::metrics);
+  for (const std::string& line : status_lines(study, folder, results)) fmt::print("{}\n", line);
+  return exit_done;
+}
+
+int study_list_command() {
+  const std::string folder = studies_folder().string();
+  std::size_t studies = 0;
+  for (const std::string& name : names_in(folder)) {
+    if (fs::path(name).extension() != ".yaml") continue;
+    ++studies;
+    const YamlDocument document = YamlDocument::load(fs::path(folder) / name);
+    const YamlNode* title = document.root().find("title");
+    if (title == nullptr) title = document.root().find("question");
+    fmt::print(
+        "{}", wrapped(title == nullptr ? "(no title)" : title->text,
+                      fmt::format("{:<24}", fs::path(name).stem().string() + " "), std::string(24, ' '), screen_width));
+  }
+  if (studies == 0)
+    fmt::print("there are no studies in {}\n", folder);
+  else
+    fmt::print("\nRun one by: surd study run {}/NAME.yaml\n", folder);
+  return exit_done;
+}
+
+int study_reference_command() {
+  fmt::print("{}", reference_markdown(describe_options<StudyFields>()));
+  return exit_done;
+}
+
+}  // namespace surd

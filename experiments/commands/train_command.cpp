@@ -1,0 +1,73 @@
+#include "autograd/blas.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/config/settings.hpp"
+#include "experiments/config/yaml_document.hpp"
+#include "experiments/program/usage_error.hpp"
+#include "experiments/run/run_training.hpp"
+#include "train/storage/files.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+
+namespace surd {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+bool is_finished(const RunFolder& folder) {
+  if (!path_exists(folder.summary())) return false;
+  const Json summary = Json::parse(read_file(folder.summary()), nullptr, false);
+  // A damaged one does not count: it is written again.
+  return summary.is_object() && summary.contains("finished") && summary["finished"] == true;
+}
+
+/// Throws UsageError where the config is not the one that the run was begun with.
+void expect_same_config(const RunFolder& folder, const std::string& resolved) {
+  const YamlDocument before = YamlDocument::load(folder.config()), after = YamlDocument::parse(resolved, "");
+  const std::string changes = difference(settings_of(before.root()), settings_of(after.root()));
+  expect_usage(
+      changes.empty(), folder.path,
+      "the config differs from the run's, so the run cannot go on with it:{}\ngo on with the run's own config (surd "
+      "train {} --out {} --resume), or name another folder by --out",
+      changes, folder.config(), folder.path);
+}
+
+}  // namespace
+
+int train_command(const TrainArguments& arguments) {
+  blas::initialize();
+  Console console;
+  std::vector<std::string> settings = arguments.settings;
+  if (arguments.replicas) settings.push_back(fmt::format("train.replicas={}", *arguments.replicas));
+  const ConfigFile file(arguments.config, settings);
+  const std::string resolved = to_yaml(file.config);
+  const RunFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.config).stem().string() : arguments.out);
+
+  expect_usage(!path_exists(folder.path) || is_folder(folder.path), folder.path,
+               "is not a folder; name another one by --out");
+  std::unique_ptr<File> lock;
+  const bool resuming = arguments.resume && folder.begun();
+  if (resuming) {
+    lock = folder.lock();
+    expect_same_config(folder, resolved);
+    if (is_finished(folder)) {
+      console.line(fmt::format("{} is already finished; nothing to do", folder.path));
+      return exit_done;
+    }
+  } else {
+    expect_usage(!folder.exists() || folder.only_prepared(), folder.path,
+                 arguments.resume ? "cannot be resumed: it has no config.yaml, so it is not the folder of a run; name "
+                                    "the --out of one, or an empty folder"
+                                  : "exists already; --resume goes on with it, --out names another folder");
+    if (arguments.resume) console.warn(folder.path + " holds no run to go on with; beginning one");
+  }
+  RunRequest request;
+  request.resume = resuming;
+  request.lock = std::move(lock);
+  request.after_update = arguments.after_update;
+  return run_training(file, folder, std::move(request), console);
+}
+
+}  // namespace surd

@@ -1,0 +1,63 @@
+#include "experiments/config/config_error.hpp"
+
+#include "autograd/base/utf8.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace surd {
+namespace {
+
+constexpr std::size_t shown_problems = 50;
+
+std::vector<Problem> sorted(std::vector<Problem> problems) {
+  std::stable_sort(problems.begin(), problems.end(), [](const Problem& a, const Problem& b) {
+    return std::tie(a.origin.layer, a.origin.line, a.origin.column) <
+           std::tie(b.origin.layer, b.origin.line, b.origin.column);
+  });
+  return problems;
+}
+
+std::string lines(const std::vector<Problem>& problems) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(problems.size(), shown_problems); ++i)
+    text += (i == 0 ? "" : "\n") + problems[i].text();
+  if (problems.size() > shown_problems) text += fmt::format("\nand {} more", problems.size() - shown_problems);
+  return text;
+}
+
+}  // namespace
+
+std::string Problem::text() const {
+  std::string where = origin.source;
+  if (origin.line > 0) where += fmt::format(":{}:{}", origin.line, origin.column);
+  // "--set model.heads=x: model.heads: ..." would name the key twice.
+  const bool named = origin.source.rfind(fmt::format("--set {}=", path), 0) == 0;
+  return path.empty() || named ? fmt::format("{}: {}", where, message)
+                               : fmt::format("{}: {}: {}", where, path, message);
+}
+
+ConfigError::ConfigError(std::vector<Problem> problems)
+    : Error(lines(sorted(problems))), problems_(sorted(std::move(problems))) {}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t longest = 60;
+  std::string result;
+  for (std::size_t length = 1; !text.empty(); text.remove_prefix(length)) {
+    if (result.size() >= longest) return result + "...";
+    length = utf8_length(text);
+    const bool control = static_cast<unsigned char>(text[0]) < 0x20 || text[0] == 0x7F ||
+                         (length == 2 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0);
+    if (text[0] == '\n')
+      result += "\\n";
+    else if (length == 0 || control)
+      result += '?';
+    else
+      result += text.substr(0, length);
+    length = std::max<std::size_t>(length, 1);
+  }
+  return result;
+}
+
+}  // namespace surd

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "autograd/base/registry.hpp"
+
+#include <string>
+#include <vector>
+
+namespace surd {
+
+/// The keys that a choice reads in its mapping when `name` is chosen. Throws Error when there is no such name.
+std::vector<std::string> keys_of(const AnyChoice& choice, const std::string& name);
+/// The same for a field list.
+std::vector<std::string> keys_of(const std::function<void(Fields&)>& list);
+/// The key, and the one inside it where it is a choice, that can have the word `text` for its value; "" = none.
+std::string key_that_takes(const std::string& text, const std::function<void(Fields&)>& list);
+
+}  // namespace surd

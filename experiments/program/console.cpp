@@ -1,0 +1,114 @@
+#include "experiments/program/console.hpp"
+
+#include "experiments/program/text_format.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace surd {
+namespace {
+
+constexpr std::size_t bar_width = 24;
+constexpr double seconds_between_bars = 0.1;
+constexpr double seconds_between_lines = 5;
+
+/// One that moves its cursor and shows colours.
+bool is_terminal(int descriptor) {
+  const char* kind = std::getenv("TERM");
+  return isatty(descriptor) == 1 && (kind == nullptr || std::string_view(kind) != "dumb");
+}
+
+std::size_t columns_of(int descriptor) {
+  winsize size = {};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : screen_width;
+}
+
+bool wants_colour(int descriptor) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return is_terminal(descriptor) && (no_color == nullptr || *no_color == '\0');
+}
+
+const char* code(Console::Style style) {
+  switch (style) {
+    case Console::Style::plain: break;
+    case Console::Style::bold: return "\033[1m";
+    case Console::Style::green: return "\033[32m";
+    case Console::Style::yellow: return "\033[33m";
+    case Console::Style::red: return "\033[31m";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string styled(std::string_view text, Console::Style style, int descriptor) {
+  if (text.empty() || style == Console::Style::plain || !wants_colour(descriptor)) return std::string(text);
+  return fmt::format("{}{}\033[0m", code(style), text);
+}
+
+BarLine bar_line(std::uint64_t done, std::uint64_t total, std::string_view text, std::size_t columns) {
+  constexpr std::size_t smallest_bar = 4;
+  const std::size_t room = columns > 0 ? columns - 1 : 0;  // in the last column some terminals begin a new line
+  const std::size_t width = room > text.size() ? std::min(bar_width, room - text.size() - 1) : 0;
+  if (width < smallest_bar) return {"", std::string(text.substr(0, room))};
+  const std::size_t filled = total == 0 ? width : width * std::min(done, total) / total;
+  std::string bar;
+  for (std::size_t i = 0; i < width; ++i) bar += i < filled ? "━" : "╌";
+  return {bar, " " + std::string(text)};
+}
+
+void Console::line(std::string_view text) {
+  end_progress();
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+}
+
+void Console::warn(std::string_view text) {
+  end_progress();
+  to_stderr("{} {}\n", styled("warning:", Style::yellow, STDERR_FILENO), text);
+}
+
+void Console::fail(std::string_view text) {
+  end_progress();
+  to_stderr("{} {}\n", styled("error:", Style::red, STDERR_FILENO), text);
+}
+
+void Console::progress(std::uint64_t done, std::uint64_t total, std::string_view details) {
+  const auto now = Clock::now();
+  if (!started_) {
+    started_ = true;
+    start_ = last_drawn_ = now;
+    first_done_ = done > 0 ? done - 1 : 0;
+  }
+  const bool terminal = is_terminal(STDERR_FILENO);
+  const double since_last = std::chrono::duration<double>(now - last_drawn_).count();
+  if (since_last < (terminal ? seconds_between_bars : seconds_between_lines)) return;
+  last_drawn_ = now;
+
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const double rate = static_cast<double>(done - first_done_) / seconds;
+  const std::string left = rate > 0 ? clock_time(static_cast<double>(total - done) / rate) : "?";
+  if (!terminal) {
+    to_stderr("{}/{}  {:.1f}/s  {}  {} left\n", done, total, rate, details, left);
+    return;
+  }
+  const std::string text = fmt::format("{}/{}  {:.1f}/s  {}  {} left", done, total, rate, details, left);
+  const BarLine line = bar_line(done, total, text, columns_of(STDERR_FILENO));
+  to_stderr("\r\033[K{}{}", styled(line.bar, Style::green, STDERR_FILENO), line.text);
+  std::fflush(stderr);
+  bar_shown_ = true;
+}
+
+void Console::end_progress() {
+  if (!bar_shown_) return;
+  to_stderr("\r\033[K");
+  std::fflush(stderr);
+  bar_shown_ = false;
+}
+
+}  // namespace surd

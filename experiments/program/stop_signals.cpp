@@ -1,0 +1,34 @@
+#include "experiments/program/stop_signals.hpp"
+
+#include <signal.h>
+
+#include <initializer_list>
+
+namespace surd {
+namespace {
+
+volatile sig_atomic_t noted = 0;
+
+void handle(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+}
+
+void note(int signal) {
+  noted = signal;
+  handle(SIG_DFL);  // of both: whoever presses Ctrl-C and then calls kill has waited long enough
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  noted = 0;
+  handle(note);
+}
+StopSignals::~StopSignals() { handle(SIG_DFL); }
+int StopSignals::received() const { return noted; }
+
+}  // namespace surd

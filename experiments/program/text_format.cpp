@@ -1,0 +1,57 @@
+#include "experiments/program/text_format.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace surd {
+
+std::string labelled(std::string_view label, const std::vector<std::string>& items, std::string_view separator) {
+  constexpr std::size_t indent = 12;
+  std::string text = fmt::format("{:<{}}", label, indent);
+  std::size_t column = text.size();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string item = items[i] + (i + 1 < items.size() ? std::string(separator) : "");
+    if (column > indent && column + 1 + item.size() > screen_width) {
+      text += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
+    if (column > indent) text += ' ';
+    column += item.size() + (column > indent ? 1 : 0);
+    text += item;
+  }
+  return text;
+}
+
+std::string with_commas(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+std::string clock_time(double seconds) {
+  const auto total = static_cast<std::uint64_t>(std::llround(std::max(0.0, seconds)));
+  if (total >= 3600) return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
+  return fmt::format("{}:{:02}", total / 60, total % 60);
+}
+
+std::string wrapped(std::string_view words, std::string_view first, std::string_view next, std::size_t width) {
+  std::string text, line(first);
+  bool begun = false;  // whether the line has a word
+  for (std::size_t at = 0; at < words.size();) {
+    const std::size_t end = std::min(words.find(' ', at), words.size());
+    if (begun && line.size() + 1 + end - at > width) {
+      text += line + '\n';
+      line = next;
+      begun = false;
+    }
+    line += (begun ? " " : "");
+    line += words.substr(at, end - at);
+    begun = true;
+    at = end + 1;
+  }
+  return text + line + '\n';
+}
+
+}  // namespace surd

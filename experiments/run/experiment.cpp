@@ -1,0 +1,110 @@
+#include "experiments/run/experiment.hpp"
+
+#include "experiments/program/text_format.hpp"
+
+namespace surd {
+
+namespace {
+
+/// Refuses a run that would stop in the middle at a sentence the model has no positions for.
+void expect_positions(const Dataset& dataset, const Transformer& model) {
+  std::size_t longest = 0, pair = 0;
+  const char* split = "";
+  for (const char* name : {"train", "valid"}) {
+    const std::vector<SentencePair>& pairs = dataset.split(name);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      const std::size_t length = std::max(pairs[i].source.size(), pairs[i].target.size() + 1);
+      if (length <= longest) continue;
+      longest = length;
+      pair = i + 1;
+      split = name;
+    }
+  }
+  expect_option(longest <= model.max_length(), "model.positions.max_length",
+                "must be at least {}, the length of the longest pair (pair {} of {}); got {}", longest, pair, split,
+                model.max_length());
+}
+
+}  // namespace
+
+Model::Model(const RunConfig& config, const TextCodec& codec) : scope_(parameters_, config.seed) {
+  expect_option(config.model.embedding.tie != Tie::all || codec.shared_vocabulary(), "model.embedding.tie",
+                "all needs a shared vocabulary; set task.shared_vocabulary: true or model.embedding.tie: decoder");
+  transformer_ = std::make_unique<Transformer>(scope_, config.model, codec.source_vocabulary().size(),
+                                               codec.target_vocabulary().size());
+}
+
+Experiment::Experiment(const ConfigFile& file, const std::string& vocabulary) {
+  const RunConfig& config = file.config;
+  std::vector<Problem> problems;
+  const auto attempt = [&](const auto& step) {
+    try {
+      step();
+    } catch (const OptionError& error) {
+      problems.push_back(file.document.locate(error));
+    }
+  };
+  const auto task = config.task.make();
+  attempt([&] { corpus = task->load(config.seed); });
+  const bool loaded = problems.empty();
+  if (!loaded) {  // the model's options can be looked at all the same
+    corpus = Corpus(task->format());
+    corpus.splits = {Split{"train", {}}};
+  }
+  dataset = std::make_unique<Dataset>(
+      loaded && !vocabulary.empty() ? Dataset(corpus, TextCodec::load(vocabulary, corpus)) : Dataset(corpus));
+  attempt([&] { model = std::make_unique<Model>(config, dataset->codec); });
+  attempt([&] { schedule = config.schedule.make(config.train.updates); });
+  if (model) attempt([&] { optimizer = config.optimizer.make(model->parameters()); });
+  if (model && loaded) attempt([&] { expect_positions(*dataset, model->transformer()); });
+  if (loaded)
+    attempt(
+        [&] { padding_share = Batcher(dataset->split("train"), config.train.batching, config.seed).padding_share(0); });
+  if (!problems.empty()) throw ConfigError(std::move(problems));
+}
+
+std::vector<std::string> describe(const RunConfig& config, const Experiment& experiment) {
+  const Corpus& corpus = experiment.corpus;
+  const TextCodec& codec = experiment.dataset->codec;
+  Model& model = *experiment.model;
+  std::vector<std::string> splits;
+  for (const Split& split : corpus.splits)
+    splits.push_back(fmt::format("{}{} {}", splits.empty() ? config.task.name() + ": " : "",
+                                 with_commas(split.pairs.size()), split.name));
+  const Skipped skipped = corpus.skipped();
+  if (skipped.empty + skipped.overlong > 0)
+    splits.push_back(fmt::format("skipped {} empty, {} overlong", skipped.empty, skipped.overlong));
+
+  const TransformerOptions& m = config.model;
+  std::vector<std::string> factors;
+  for (const auto& [name, value] : model.factors()) factors.push_back(fmt::format("{} {}", name, value));
+  const InitOptions& init = m.embedding.init;
+  const std::size_t rows = codec.target_vocabulary().size();
+
+  const TrainOptions& t = config.train;
+  const std::string batch = t.batching.batch_size ? fmt::format("{} pairs", *t.batching.batch_size)
+                                                  : fmt::format("{} tokens", t.batching.batch_tokens.value_or(0));
+  return {
+      labelled("task", splits, ","),
+      fmt::format("vocabulary  source {}, target {}{}", codec.source_vocabulary().size(), rows,
+                  codec.shared_vocabulary() ? " (shared)" : ""),
+      labelled("model",
+               {fmt::format("d_model {}", m.d_model), fmt::format("heads {}", m.heads),
+                fmt::format("layers {}+{}", m.encoder_layers, m.decoder_layers),
+                fmt::format("{} {}", name_of(m.norm.placement), m.norm.kind.name()),
+                fmt::format("{} positions", m.positions.name()), fmt::format("{} feed-forward", m.feed_forward.name())},
+               ","),
+      fmt::format("parameters  {}", with_commas(model.parameters().element_count())),
+      labelled("factors", factors, ";"),
+      fmt::format("embedding   {} of std {:.4g}, tie: {}", name_of(init.distribution), init.deviation(rows, m.d_model),
+                  name_of(m.embedding.tie)),
+      fmt::format("optimizer   {}, learning rate {:g}, clip norm {}", config.optimizer.name(),
+                  experiment.optimizer->learning_rate(), t.clip_norm ? fmt::format("{:g}", *t.clip_norm) : "none"),
+      fmt::format("schedule    {} over {} updates", config.schedule.name(), with_commas(t.updates)),
+      fmt::format("batches     {} x {}, padding {:.1f} %, {} replica{}", batch, t.accumulate,
+                  100 * experiment.padding_share, t.replicas, t.replicas == 1 ? "" : "s"),
+      fmt::format("seed        {}", config.seed),
+  };
+}
+
+}  // namespace surd

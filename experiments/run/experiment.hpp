@@ -1,0 +1,45 @@
+#pragma once
+
+#include "data/dataset.hpp"
+#include "experiments/run/run_config.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace surd {
+
+/// A model with its parameters, as a config and two vocabularies make it.
+class Model {
+ public:
+  Model(const RunConfig& config, const TextCodec& codec);
+
+  const Transformer& transformer() const { return *transformer_; }
+  ParameterSet& parameters() { return parameters_; }
+  const Scope::Factors& factors() const { return scope_.factors(); }
+
+ private:
+  ParameterSet parameters_;
+  Scope scope_;
+  std::unique_ptr<Transformer> transformer_;
+};
+
+/// What a run is trained with. `surd config check` builds it too, to see that it can be built.
+struct Experiment {
+  /// `vocabulary`: the folder with the vocabularies of a run that is resumed; "" = they are made from the corpus.
+  /// Throws ConfigError with the options that contradict each other or the data.
+  explicit Experiment(const ConfigFile& file, const std::string& vocabulary = "");
+
+  Corpus corpus;
+  std::unique_ptr<Dataset> dataset;
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<Schedule> schedule;
+  double padding_share = 0;  ///< of the first epoch
+};
+
+/// The lines a run begins with: task, model, parameters, every factor with its resolved value, tying, optimizer,
+/// schedule.
+std::vector<std::string> describe(const RunConfig& config, const Experiment& experiment);
+
+}  // namespace surd

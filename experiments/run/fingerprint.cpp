@@ -1,0 +1,62 @@
+#include "experiments/run/fingerprint.hpp"
+
+#include "train/storage/json_object.hpp"
+
+#include <xxhash.h>
+
+#include <memory>
+
+namespace surd {
+namespace {
+
+std::string hash_of(const std::vector<TextPair>& pairs) {
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
+  XXH3_64bits_reset(state.get());
+  const auto add = [&](const std::string& text) {
+    XXH3_64bits_update(state.get(), text.data(), text.size());
+    XXH3_64bits_update(state.get(), "\n", 1);  // no line holds one: what is moved to the next line changes the hash
+  };
+  for (const TextPair& pair : pairs) {
+    add(pair.source);
+    add(pair.target);
+  }
+  return fmt::format("{:016x}", XXH3_64bits_digest(state.get()));
+}
+
+}  // namespace
+
+Fingerprint fingerprint(const Corpus& corpus) {
+  Fingerprint result;
+  for (const Split& split : corpus.splits) result[split.name] = {split.pairs.size(), hash_of(split.pairs)};
+  return result;
+}
+
+std::string to_json_text(const Fingerprint& fingerprint) {
+  nlohmann::ordered_json json;
+  for (const auto& [name, split] : fingerprint) json[name] = {{"pairs", split.pairs}, {"xxh3", split.hash}};
+  return json.dump(2) + "\n";
+}
+
+Fingerprint parse_fingerprint(const std::string& text, const std::string& name) {
+  const JsonObject json(text, name, "the file was changed by hand: put it back, or train again into another folder");
+  Fingerprint result;
+  for (const std::string& split : json.keys()) {
+    const JsonObject object = json.object(split);
+    result[split] = {object.count("pairs"), object.text("xxh3")};
+  }
+  return result;
+}
+
+std::string difference(const Fingerprint& before, const Fingerprint& after) {
+  std::string lines;
+  for (const char* name : {"train", "valid"}) {
+    const auto found = before.find(name);
+    const SplitFingerprint old = found == before.end() ? SplitFingerprint() : found->second, now = after.at(name);
+    if (old.hash == now.hash && old.pairs == now.pairs) continue;
+    lines += old.pairs == now.pairs ? fmt::format("\n  {}: other text in its {} pairs", name, now.pairs)
+                                    : fmt::format("\n  {}: {} -> {} pairs", name, old.pairs, now.pairs);
+  }
+  return lines;
+}
+
+}  // namespace surd

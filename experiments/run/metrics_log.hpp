@@ -1,0 +1,37 @@
+#pragma once
+
+#include "train/probe/probe.hpp"
+#include "train/storage/files.hpp"
+#include "train/train.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace surd {
+
+/// A file of JSON lines that a resumed run cuts back to where its checkpoint stood. It holds nothing that depends on
+/// time or machine, so that equal runs write equal bytes; docs/run-folder.md documents the fields.
+class JsonLines {
+ public:
+  /// Opens for appending, after cutting the file to its first `position` bytes. Throws Error with the system's reason,
+  /// or when the file is shorter than that.
+  JsonLines(const std::string& path, std::uint64_t position);
+
+  /// Writes one line, or several with newlines between them, without the last newline. Throws Error when it cannot be
+  /// written.
+  void write(const std::string& line);
+  /// Bytes written so far, which now survive a loss of power: a checkpoint that names a position must not outlive the
+  /// lines before it. Throws Error when they cannot be synced.
+  std::uint64_t sync();
+
+ private:
+  File file_;
+  std::uint64_t position_;
+  bool dirty_ = true;  // has lines that are not synced
+};
+
+std::string to_json_line(const UpdateRecord& record);
+std::string to_json_line(std::uint64_t update, const Evaluation& evaluation, bool best);
+std::string to_json_line(std::uint64_t update, const Probe::Record& record);
+
+}  // namespace surd

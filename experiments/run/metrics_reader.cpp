@@ -1,0 +1,45 @@
+#include "experiments/run/metrics_reader.hpp"
+
+#include "train/storage/files.hpp"
+#include "train/storage/json_object.hpp"
+
+namespace surd {
+namespace {
+
+constexpr const char* way_out = "the file was changed by hand: put the line back, or train again into another folder";
+
+UpdateRecord update_of(const JsonObject& line) {
+  return {line.count("update"),       line.count("epoch"),        line.real("loss"),
+          line.real("gradient_norm"), line.real("learning_rate"), line.count("source_tokens"),
+          line.count("target_tokens")};
+}
+
+EvaluationRecord evaluation_of(const JsonObject& line) {
+  EvaluationRecord record{line.count("update"),        line.real("loss"), line.real("perplexity"),
+                          line.real("token_accuracy"), std::nullopt,      line.truth("best")};
+  if (line.has("sequence_accuracy")) record.sequence_accuracy = line.real("sequence_accuracy");
+  return record;
+}
+
+}  // namespace
+
+Metrics decode_metrics(const std::string& text, const std::string& name) {
+  Metrics metrics;
+  std::size_t number = 0;
+  for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    const JsonObject line(std::string_view(text).substr(begin, end - begin), fmt::format("{}:{}", name, ++number),
+                          way_out);
+    const std::string event = line.text("event");
+    if (event == "update") {
+      metrics.updates.push_back(update_of(line));
+    } else {
+      line.require(event == "evaluation", "'event' is neither \"update\" nor \"evaluation\"");
+      metrics.evaluations.push_back(evaluation_of(line));
+    }
+  }
+  return metrics;
+}
+
+Metrics read_metrics(const std::string& path) { return decode_metrics(read_file(path), path); }
+
+}  // namespace surd

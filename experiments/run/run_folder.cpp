@@ -1,0 +1,116 @@
+#include "experiments/run/run_folder.hpp"
+
+#include "experiments/program/usage_error.hpp"
+#include "experiments/run/fingerprint.hpp"
+#include "train/storage/checkpoint.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace surd {
+
+namespace fs = std::filesystem;
+
+bool RunFolder::exists() const { return path_exists(path) && !(is_folder(path) && names_in(path).empty()); }
+
+bool RunFolder::begun() const { return path_exists(config()); }
+
+bool RunFolder::only_prepared() const {
+  if (!is_folder(path) || begun()) return false;
+  const auto empty = [](const std::string& folder) { return is_folder(folder) && names_in(folder).empty(); };
+  for (const std::string& name : names_in(path)) {
+    const bool ours = name == "lock" || name == "config.yaml.tmp" || name == "data.json.tmp" ||
+                      (name == "data.json" && path_exists(lock_file())) ||
+                      (name == "vocabulary" && (path_exists(lock_file()) || empty(vocabulary()))) ||
+                      (name == "checkpoints" && empty(checkpoints()));
+    if (!ours) return false;
+  }
+  return true;
+}
+
+void RunFolder::create() const {
+  for (const std::string& folder : {path, vocabulary(), checkpoints()}) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    expect(!error, folder, "cannot be made: {}", error.message());
+  }
+}
+
+void RunFolder::begin(const std::string& config_text, const Corpus& corpus, const TextCodec& codec) const {
+  write_file_atomically(data(), to_json_text(fingerprint(corpus)));
+  write_file_atomically(vocabulary() + "/source.txt", codec.source_vocabulary().text());
+  write_file_atomically(vocabulary() + "/target.txt", codec.target_vocabulary().text());
+  write_file_atomically(config(), config_text);
+}
+
+void RunFolder::expect_same_data(const Corpus& corpus) const {
+  expect(path_exists(data()), data(),
+         "is missing, so nobody can tell whether the data are still the same; put it back, or train into another "
+         "folder by --out");
+  const std::string changes = difference(parse_fingerprint(read_file(data()), data()), fingerprint(corpus));
+  expect_usage(
+      changes.empty(), path,
+      "the data are not those that the run was begun with, so it cannot go on with them:{}\nput the files back "
+      "(relative paths begin at the current folder), or train into another folder by --out",
+      changes);
+}
+
+std::unique_ptr<File> RunFolder::lock() const {
+  auto file = std::make_unique<File>(lock_file(), O_RDWR | O_CREAT);
+  if (!file->lock()) {
+    std::string owner = file->read();
+    while (!owner.empty() && owner.back() == '\n') owner.pop_back();
+    throw Error(fmt::format("{}: another process{} is training in this folder; wait for its end, or use another --out",
+                            path, owner.empty() ? "" : " (" + owner + ")"));
+  }
+  file->truncate(0);
+  file->write(fmt::format("pid {}\n", ::getpid()));
+  return file;
+}
+
+void RunFolder::clean() const {
+  for (const std::string& folder : {path, vocabulary(), checkpoints()}) remove_temporary_files(folder);
+}
+
+namespace {
+
+const std::string& expect_run(const std::string& folder) {
+  expect_usage(RunFolder(folder).begun(), folder,
+               "is not the folder of a run: it has no config.yaml; name the --out of a surd train");
+  return folder;
+}
+
+/// Sets the parameters to those of the checkpoint that a person named.
+void load_checkpoint(const RunFolder& folder, const RunConfig& config, const std::string& name,
+                     ParameterSet& parameters) {
+  const Checkpoints checkpoints(folder.checkpoints(), config.train.keep_checkpoints);
+  const auto names = names_in(folder.checkpoints());
+  const std::string others = fmt::format("--checkpoint takes best, last or a file; {} holds {}", folder.checkpoints(),
+                                         names.empty() ? "none yet" : fmt::format("{}", fmt::join(names, ", ")));
+  const bool role = name == "best" || name == "last";
+  expect_usage(!names.empty() || !role, folder.path, "there is no checkpoint yet; the first comes after {} updates",
+               config.train.checkpoint_every);
+  expect_usage(role || path_exists(name), "--checkpoint", "there is no file '{}'; {}", name, others);
+  try {
+    load_parameters(name == "best"   ? checkpoints.best_path()
+                    : name == "last" ? checkpoints.last_path()
+                                     : name,
+                    parameters);
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}; use another one: {}", error.what(), others));
+  }
+}
+
+}  // namespace
+
+OpenRun::OpenRun(const std::string& path, const std::string& checkpoint)
+    : folder(expect_run(path)),
+      config(load_config(folder.config())),
+      codec(TextCodec::load(folder.vocabulary(), config.task.make()->format())),
+      model(config, codec) {
+  load_checkpoint(folder, config, checkpoint, model.parameters());
+}
+
+}  // namespace surd

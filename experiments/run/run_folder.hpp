@@ -1,0 +1,68 @@
+#pragma once
+
+#include "experiments/run/experiment.hpp"
+#include "train/storage/files.hpp"
+
+#include <memory>
+#include <string>
+
+namespace surd {
+
+/// The folder of a run:
+///
+///     config.yaml      the resolved config; itself a valid config
+///     data.json        size and hash of each split, so that a change of the data files is noticed
+///     vocabulary/      source.txt, target.txt: one token a line
+///     checkpoints/     see Checkpoints
+///     metrics.jsonl    one object an update or evaluation
+///     probe.jsonl      diagnostics, if probe.every > 0
+///     summary.json     what came out, and on what
+///     lock             held by the process that trains here
+struct RunFolder {
+  explicit RunFolder(std::string folder) : path(std::move(folder)) {}
+
+  std::string config() const { return path + "/config.yaml"; }
+  std::string data() const { return path + "/data.json"; }
+  std::string vocabulary() const { return path + "/vocabulary"; }
+  std::string checkpoints() const { return path + "/checkpoints"; }
+  std::string metrics() const { return path + "/metrics.jsonl"; }
+  std::string probe() const { return path + "/probe.jsonl"; }
+  std::string summary() const { return path + "/summary.json"; }
+
+  std::string lock_file() const { return path + "/lock"; }
+
+  /// Whether there is a folder that holds anything.
+  bool exists() const;
+  /// Whether there is a run in it that can be resumed: begin() was done with it.
+  bool begun() const;
+  /// Whether it holds at most what a run that was killed inside begin() leaves, so that nothing is lost by beginning
+  /// again.
+  bool only_prepared() const;
+  /// Makes the folder and its subfolders. Throws Error when they cannot be made.
+  void create() const;
+  /// Writes what a run is made from, the config last: where it stands, the rest does too. Throws Error.
+  void begin(const std::string& config, const Corpus& corpus, const TextCodec& codec) const;
+  /// Throws Error where what the run trains or validates on is not what it was begun with.
+  void expect_same_data(const Corpus& corpus) const;
+  /// Keeps every other process from training in this folder until the result is destroyed, or this process ends. Throws
+  /// Error where another one is there already.
+  std::unique_ptr<File> lock() const;
+  /// Removes the temporary files of a run that was killed.
+  void clean() const;
+
+  std::string path;
+};
+
+/// A finished or unfinished run, opened to be used: its config, vocabularies and trained model.
+struct OpenRun {
+  /// `checkpoint`: "best", "last" or a file. Throws UsageError where the folder is not a run or has no such checkpoint,
+  /// Error or ConfigError where it is damaged.
+  OpenRun(const std::string& folder, const std::string& checkpoint);
+
+  RunFolder folder;
+  RunConfig config;
+  TextCodec codec;
+  Model model;
+};
+
+}  // namespace surd

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "experiments/program/console.hpp"
+#include "experiments/program/stop_signals.hpp"
+#include "experiments/run/metrics_log.hpp"
+#include "experiments/run/metrics_reader.hpp"
+#include "experiments/run/run_folder.hpp"
+#include "train/storage/checkpoint.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace surd {
+
+/// Where the two JSON-lines files of a run stood, as a checkpoint keeps it: "metrics,probe".
+struct LogPosition {
+  std::uint64_t metrics = 0, probe = 0;
+
+  std::string text() const;
+  /// Throws Error when the text is not what text() writes.
+  static LogPosition parse(const std::string& text);
+};
+
+/// Everything of a run that happens beside the algorithm: logs, checkpoints, progress.
+class RunListener : public TrainListener {
+ public:
+  /// Cuts the logs back to `position`; what they hold then counts as logged by this listener. The arguments must
+  /// outlive it. `checkpoints`: whether any are written.
+  RunListener(Console& console, const RunFolder& folder, const RunConfig& config, const Training& training,
+              const LogPosition& position, const StopSignals& signals, std::function<void(std::uint64_t)> after_update,
+              bool checkpoints = true);
+
+  Observer* observer(std::uint64_t update, std::size_t index, const Batch& batch) override;
+  void gradients(std::uint64_t update, const ParameterSet& parameters) override;
+  void updated(const UpdateRecord& record) override;
+  void evaluated(std::uint64_t update, const Evaluation& evaluation, bool best) override;
+  void checkpoint(const TrainState& state, bool best) override;
+  bool interrupted() override { return signals_.received() != 0; }
+
+  /// Source and target tokens of this process.
+  std::uint64_t tokens() const { return tokens_; }
+  /// Of the whole run, whoever made them.
+  const std::optional<EvaluationRecord>& last() const { return last_; }
+  const std::optional<EvaluationRecord>& best() const { return best_; }
+
+ private:
+  void take(const EvaluationRecord& record);
+  /// The first update, which shows the initial parameters, and every multiple of the interval.
+  bool probes(std::uint64_t update) const { return probe_log_ && (update == 1 || update % config_.probe.every == 0); }
+  void write_probe(std::uint64_t update);
+
+  Console& console_;
+  const RunConfig& config_;
+  const ParameterSet& parameters_;
+  const Optimizer& optimizer_;
+  const Schedule& schedule_;
+  const StopSignals& signals_;
+  std::function<void(std::uint64_t)> after_update_;
+  bool keeps_checkpoints_;
+  Checkpoints checkpoints_;
+  JsonLines metrics_;
+  std::optional<JsonLines> probe_log_;
+  Probe probe_;
+  std::optional<NoiseMeter> noise_meter_;
+  std::uint64_t tokens_ = 0;
+  std::optional<EvaluationRecord> last_, best_;
+};
+
+}  // namespace surd

@@ -1,0 +1,129 @@
+#include "experiments/run/run_training.hpp"
+
+#include "experiments/program/exit_code.hpp"
+#include "experiments/program/text_format.hpp"
+#include "experiments/run/run_listener.hpp"
+#include "experiments/run/system_info.hpp"
+#include "train/storage/checkpoint.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+
+namespace surd {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const std::optional<EvaluationRecord>& evaluation) {
+  if (!evaluation) return nullptr;
+  Json json{{"loss", evaluation->loss},
+            {"perplexity", evaluation->perplexity},
+            {"token_accuracy", evaluation->token_accuracy}};
+  if (evaluation->sequence_accuracy) json["sequence_accuracy"] = *evaluation->sequence_accuracy;
+  return json;
+}
+
+void write_summary(const RunFolder& folder, const Json& outcome, std::uint64_t updates, const ParameterSet& parameters,
+                   const RunListener& listener, double seconds) {
+  Json summary = outcome;
+  summary["updates"] = updates;
+  summary["parameters"] = parameters.element_count();
+  summary["best_update"] = listener.best() ? listener.best()->update : 0;
+  summary["best"] = to_json(listener.best());
+  summary["last"] = to_json(listener.last());
+  summary["wall_seconds"] = seconds;
+  summary["tokens_per_second"] = seconds > 0 ? static_cast<double>(listener.tokens()) / seconds : 0;
+  summary["peak_memory_bytes"] = peak_memory_bytes();
+  for (const auto& [key, value] : system_info()) summary[key] = value;
+  write_file_atomically(folder.summary(), summary.dump(2) + "\n");
+}
+
+/// Where a run stands, in memory and in its logs.
+struct Progress {
+  TrainState state;
+  LogPosition position;
+};
+
+Progress restore(const RunFolder& folder, const RunConfig& config, ParameterSet& parameters, Optimizer& optimizer,
+                 Schedule& schedule, Console& console) {
+  Progress progress;
+  const Checkpoints checkpoints(folder.checkpoints(), config.train.keep_checkpoints);
+  const auto warn = [&](const std::string& text) { console.warn(text + "; using the checkpoint before it"); };
+  if (const auto saved = checkpoints.resume(parameters, optimizer, schedule, warn))
+    progress = {saved->state, LogPosition::parse(saved->log_position)};
+  if (progress.state.update == 0)
+    console.warn(folder.checkpoints() + " holds no checkpoint; the run begins again");
+  else
+    console.line(fmt::format("resuming after update {}", progress.state.update));
+  return progress;
+}
+
+/// Trains to the end, a signal or divergence, and writes the summary; the exit code.
+int run(const Training& training, const RunConfig& config, const RunFolder& folder, const Progress& progress,
+        const RunRequest& request, Console& console) {
+  const StopSignals signals;
+  RunListener listener(console, folder, config, training, progress.position, signals, request.after_update,
+                       request.checkpoints);
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  TrainState state;
+  try {
+    state = train(training, config.train, progress.state, listener);
+  } catch (const Diverged& diverged) {
+    console.fail(diverged.what());
+    write_summary(folder,
+                  {{"finished", false}, {"diverged", {{"update", diverged.update()}, {"where", diverged.where()}}}},
+                  diverged.update() - 1, training.parameters, listener, seconds());
+    return exit_diverged;
+  }
+  write_summary(folder, {{"finished", state.finished}, {"diverged", nullptr}}, state.update, training.parameters,
+                listener, seconds());
+  console.end_progress();
+  if (!state.finished) {
+    console.warn(fmt::format("interrupted after update {}; --resume goes on from there", state.update));
+    return 128 + signals.received();
+  }
+  console.line(
+      fmt::format("{} after {} updates in {}: best {} {:.4f} at update {};\n{} tokens/s, peak memory {:.0f} MB",
+                  styled("finished", Console::Style::green, 1), with_commas(state.update), clock_time(seconds()),
+                  name_of(config.train.metric), state.best.value_or(0), state.best_update,
+                  with_commas(static_cast<std::uint64_t>(static_cast<double>(listener.tokens()) / seconds())),
+                  static_cast<double>(peak_memory_bytes()) / 1e6));
+  return exit_done;
+}
+
+}  // namespace
+
+int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest request, Console& console) {
+  const RunConfig& config = file.config;
+  const bool resuming = request.resume;
+  const Experiment experiment(file, resuming ? folder.vocabulary() : "");
+  const Dataset& dataset = *experiment.dataset;
+  Model& model = *experiment.model;
+  Optimizer& optimizer = *experiment.optimizer;
+  Schedule& schedule = *experiment.schedule;
+  if (resuming) folder.expect_same_data(experiment.corpus);
+
+  // Everything that can be wrong with the config has been looked at; only now is anything written.
+  folder.create();
+  if (!resuming) {
+    request.lock = folder.lock();
+    expect(!folder.begun(), folder.path, "another process has just begun a run in this folder; use another --out");
+  }
+  folder.clean();
+  if (request.checkpoints)
+    Checkpoints(folder.checkpoints(), config.train.keep_checkpoints).expect_space(model.parameters(), optimizer);
+  if (!resuming) folder.begin(to_yaml(config), experiment.corpus, dataset.codec);
+
+  for (const std::string& line : describe(config, experiment)) console.line(line);
+  console.line(fmt::format("folder      {}\n", folder.path));
+
+  const Progress progress =
+      resuming ? restore(folder, config, model.parameters(), optimizer, schedule, console) : Progress();
+  const Training training{model.transformer(),    model.parameters(),     optimizer,  schedule,
+                          dataset.split("train"), dataset.split("valid"), config.seed};
+  return run(training, config, folder, progress, request, console);
+}
+
+}  // namespace surd

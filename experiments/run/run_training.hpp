@@ -1,0 +1,27 @@
+#pragma once
+
+#include "experiments/program/console.hpp"
+#include "experiments/run/run_config.hpp"
+#include "experiments/run/run_folder.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace surd {
+
+/// How a run is to be made.
+struct RunRequest {
+  bool resume = false;         ///< the folder holds a run of this config, to go on with
+  std::unique_ptr<File> lock;  ///< of the folder, where it is held already
+  /// Whether the run can be resumed or used afterwards. Without them it writes no parameters.
+  bool checkpoints = true;
+  std::function<void(std::uint64_t)> after_update;  ///< called after each update
+};
+
+/// Trains what a config describes in a folder, to the end, a signal or divergence, and writes all that a run leaves;
+/// the exit code of `surd train`. BLAS must be initialised. Throws ConfigError for options that contradict each other
+/// or the data, before anything is written; UsageError where the data are not those of the run that is resumed; Error.
+int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest request, Console& console);
+
+}  // namespace surd

@@ -1,0 +1,56 @@
+#include "experiments/run/system_info.hpp"
+
+#include "autograd/blas.hpp"
+#include "autograd/kernels/simd.hpp"
+#include "experiments/program/version.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+
+namespace surd {
+namespace {
+
+/// The value of the first line "key : value" of a file under /proc.
+std::string proc_value(const char* file, const std::string& key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    const auto colon = line.find(':');
+    if (line.compare(0, key.size(), key) != 0 || colon == std::string::npos) continue;
+    const auto begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> system_info() {
+  const auto pages = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  return {
+      {"surd", version()},
+      {"git_commit", git_commit()},
+      {"real", sizeof(Real) == 4 ? "float" : "double"},
+      {"compiler", compiler()},
+      {"blas", blas::description()},
+      {"blas_core", blas::core_name()},
+      {"cpu", proc_value("/proc/cpuinfo", "model name")},
+      {"simd_width", fmt::format("{} bits", 8 * sizeof(kernels::Batch))},
+      {"cores", std::to_string(std::thread::hardware_concurrency())},
+      {"memory", fmt::format("{:.1f} GiB", pages / (1 << 30))},
+      {"libraries",
+       fmt::format("xtensor {}.{}.{}, xsimd {}.{}.{}, fmt {}", XTENSOR_VERSION_MAJOR, XTENSOR_VERSION_MINOR,
+                   XTENSOR_VERSION_PATCH, XSIMD_VERSION_MAJOR, XSIMD_VERSION_MINOR, XSIMD_VERSION_PATCH, FMT_VERSION)},
+  };
+}
+
+std::size_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace surd

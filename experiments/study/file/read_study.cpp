@@ -1,0 +1,315 @@
+#include "experiments/study/file/read_study.hpp"
+
+#include "experiments/config/read_options.hpp"
+#include "experiments/config/read_scalar.hpp"
+#include "experiments/program/folders.hpp"
+#include "experiments/study/file/study_reader.hpp"
+#include "train/storage/files.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+namespace surd {
+namespace {
+
+constexpr std::size_t most_seeds = 1000;
+
+/// A value as `--set` takes it.
+std::string flow_text(const YamlNode& node, bool inner = false) {
+  std::string text;
+  switch (node.kind) {
+    case YamlNode::Kind::null: return "null";
+    case YamlNode::Kind::scalar: {
+      const bool plain = !node.quoted && (!inner || node.text.find_first_of(",[]{}:#") == std::string::npos);
+      return plain ? node.text : nlohmann::json(node.text).dump();
+    }
+    case YamlNode::Kind::list:
+      for (const YamlNode& child : node.children) text += (text.empty() ? "" : ", ") + flow_text(child, true);
+      return "[" + text + "]";
+    case YamlNode::Kind::mapping: break;
+  }
+  for (const YamlNode& child : node.children)
+    text += (text.empty() ? "" : ", ") + child.key + ": " + flow_text(child, true);
+  return "{" + text + "}";
+}
+
+/// The single values of a config beneath `node`, as if a level set them.
+void add_settings(const YamlNode& node, const std::string& path, const Origin& origin, std::vector<Change>& settings) {
+  if (node.kind != YamlNode::Kind::mapping) {
+    settings.push_back({path, flow_text(node), origin});
+    return;
+  }
+  for (const YamlNode& child : node.children)
+    add_settings(child, path.empty() ? child.key : path + "." + child.key, origin, settings);
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const std::string& file : names_in(presets_folder().string()))
+    names.push_back(std::filesystem::path(file).stem().string());
+  return names;
+}
+
+}  // namespace
+
+Origin StudyReader::element(const char* list, std::size_t i) const {
+  const YamlNode* node = root_.find(list);
+  if (node == nullptr) return root_.origin;
+  return node->kind == YamlNode::Kind::list && i < node->children.size() ? node->children[i].origin : node->origin;
+}
+
+void StudyReader::expect_name(const std::string& name, const Origin& origin, const std::string& path) {
+  constexpr const char* letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  const bool plain = name.find_first_not_of(std::string(letters) + "0123456789") == std::string::npos &&
+                     name.find_first_of(letters) == 0 && name.size() <= 40;
+  require(plain || name.empty(), origin, path,
+          fmt::format("must be at most 40 letters, digits and '_', because formulas use it; got '{}'", shown(name)));
+  require(name != "regime" && name != "V", origin, path,
+          fmt::format("'{}' has a meaning of its own; choose another name", name));
+}
+
+void StudyReader::expect_unique(const Names& names, const char* list, const char* what) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    require(std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) ==
+                    names.begin() + static_cast<std::ptrdiff_t>(i) ||
+                names[i].empty(),
+            element(list, i), fmt::format("{}[{}].name", list, i),
+            fmt::format("another {} is called '{}' already; rename one", what, shown(names[i])));
+}
+
+YamlDocument StudyReader::read_base() {
+  YamlNode mapping;
+  mapping.kind = YamlNode::Kind::mapping;
+  mapping.origin = root_.origin;
+  if (fields_.base.node && fields_.base.node->kind == YamlNode::Kind::mapping)
+    mapping = *fields_.base.node;
+  else if (fields_.base.node)
+    add(fields_.base.node->origin, "base", fmt::format("must be a mapping; got {}", fields_.base.node->described()));
+  if (const YamlNode* seed = mapping.find("seed"))
+    add(seed->key_origin, "base.seed", "the runs have the study's seeds; remove it, and set 'seeds'");
+  try {
+    YamlDocument base = YamlDocument::inside(mapping, source_.file, presets_folder(), source_.base_copies);
+    if (source_.quick)
+      for (const Change& change : changes(fields_.quick.set, "quick.set"))
+        base.set(change.key, change.value, change.origin);
+    for (const std::string& setting : source_.settings) base.set(setting);
+    return base;
+  } catch (const ConfigError& error) {
+    collect(error);
+    throw ConfigError(std::move(problems_));  // no arm can be read
+  }
+}
+
+StudyReader::Seeds StudyReader::seeds(const RawYaml& raw, const std::string& path, std::uint64_t first,
+                                      std::size_t fallback) {
+  Seeds seeds;
+  std::size_t count = fallback;
+  if (raw.node && raw.node->kind == YamlNode::Kind::list) {
+    for (const YamlNode& child : raw.node->children) {
+      std::size_t seed = 0;
+      if (const Complaint complaint = read_scalar(child, {}, seed))
+        add(child.origin, path, *complaint);
+      else if (std::find(seeds.begin(), seeds.end(), seed) != seeds.end())
+        add(child.origin, path, fmt::format("{} stands there twice; remove one", seed));
+      else
+        seeds.push_back(seed);
+    }
+    require(!raw.node->children.empty() && raw.node->children.size() <= most_seeds, raw.node->origin, path,
+            fmt::format("must be 1 to {} seeds; got {}", most_seeds, raw.node->children.size()));
+    return seeds;
+  }
+  if (raw.node) {
+    if (const Complaint complaint = read_scalar(*raw.node, between(1, most_seeds), count))
+      add(raw.node->origin, path, *complaint + "; it may also be a list of seeds");
+  }
+  seeds.resize(count);
+  std::iota(seeds.begin(), seeds.end(), first);
+  return seeds;
+}
+
+std::vector<Change> StudyReader::changes(const RawYaml& raw, const std::string& path) {
+  std::vector<Change> changes;
+  if (!raw.node) return changes;
+  if (raw.node->kind != YamlNode::Kind::mapping)
+    add(raw.node->origin, path,
+        fmt::format("must be a mapping of config keys, such as {{model.d_model: 32}}; got {}", raw.node->described()));
+  for (const YamlNode& child : raw.node->children) {
+    if (child.key == "seed")
+      add(child.key_origin, path, "the runs have the study's seeds; remove it, and set 'seeds'");
+    else
+      changes.push_back({child.key, flow_text(child), child.origin});
+  }
+  return changes;
+}
+
+std::vector<double> StudyReader::rising_numbers(const RawYaml& raw, const std::string& path) {
+  std::vector<double> numbers;
+  if (!raw.node) return numbers;
+  if (raw.node->kind != YamlNode::Kind::list || raw.node->children.empty())
+    add(raw.node->origin, path, fmt::format("must be a list of numbers; got {}", raw.node->described()));
+  for (const YamlNode& child : raw.node->children) {
+    double number = 0;
+    if (const Complaint complaint = read_scalar(child, {}, number))
+      add(child.origin, path, *complaint);
+    else if (!numbers.empty() && number <= numbers.back())
+      add(child.origin, path, fmt::format("must rise; {} follows {}", number, numbers.back()));
+    else
+      numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::vector<std::size_t> StudyReader::claims() {
+  std::vector<std::size_t> claims;
+  if (!fields_.claims.node) return claims;
+  const YamlNode& list = *fields_.claims.node;
+  require(list.kind == YamlNode::Kind::list, list.origin, "claims",
+          fmt::format("must be a list of whole numbers such as [3]; got {}", list.described()));
+  for (const YamlNode& child : list.children) {
+    std::size_t claim = 0;
+    if (const Complaint complaint = read_scalar(child, at_least(1), claim))
+      add(child.origin, "claims", *complaint);
+    else
+      claims.push_back(claim);
+  }
+  return claims;
+}
+
+Level StudyReader::level(const LevelFields& fields, const Origin& origin, const std::string& path) {
+  Level level{fields.name, fields.value, {}};
+  if (!fields.preset.empty()) {
+    const std::filesystem::path file = presets_folder() / (fields.preset + ".yaml");
+    if (path_exists(file.string()))
+      add_settings(YamlDocument::load(file, presets_folder()).root(), "", origin, level.set);
+    else
+      add(origin, path + ".preset",
+          fmt::format("there is no preset '{}'{}", shown(fields.preset), did_you_mean(fields.preset, preset_names())));
+  }
+  const std::vector<Change> own = changes(fields.set, path + ".set");
+  level.set.insert(level.set.end(), own.begin(), own.end());
+  return level;
+}
+
+std::vector<Level> StudyReader::shorthand_levels(const AxisFields& fields, const std::string& path) {
+  std::vector<Level> levels;
+  const YamlNode& list = *fields.values.node;
+  require(list.kind == YamlNode::Kind::list, list.origin, path + ".values",
+          fmt::format("must be a list; got {}", list.described()));
+  for (const YamlNode& child : list.children) {
+    Level made{flow_text(child), std::nullopt, {{fields.key, flow_text(child), child.origin}}};
+    if (child.kind == YamlNode::Kind::scalar && child.quoted) made.name = child.text;
+    double number = 0;
+    if (!read_scalar(child, {}, number)) made.value = number;
+    levels.push_back(std::move(made));
+  }
+  return levels;
+}
+
+std::vector<Axis> StudyReader::axes() {
+  std::vector<Axis> axes;
+  Names names;
+  if (root_.find("arms") != nullptr) {
+    require(root_.find("axes") == nullptr, root_.find("arms")->key_origin, "arms",
+            "is shorthand for one axis; write it as one of the axes");
+    Axis arms{"arm", {}};
+    for (std::size_t i = 0; i < fields_.arms.size(); ++i)
+      arms.levels.push_back(level(fields_.arms[i], element("arms", i), fmt::format("arms[{}]", i)));
+    axes.push_back(std::move(arms));
+  }
+  for (std::size_t i = 0; i < fields_.axes.size(); ++i) {
+    const AxisFields& fields = fields_.axes[i];
+    const std::string path = fmt::format("axes[{}]", i);
+    const Origin origin = element("axes", i);
+    expect_name(fields.name, origin, path + ".name");
+    names.push_back(fields.name);
+    Axis axis{fields.name, {}};
+    for (std::size_t j = 0; j < fields.levels.size(); ++j)
+      axis.levels.push_back(level(fields.levels[j], origin, fmt::format("{}.levels[{}]", path, j)));
+    const bool shorthand = !fields.key.empty() && fields.values.node.has_value();
+    if (shorthand == !axis.levels.empty() || (!shorthand && (!fields.key.empty() || fields.values.node)))
+      add(origin, path, "must have either levels, or key and values");
+    else if (shorthand)
+      axis.levels = shorthand_levels(fields, path);
+    axes.push_back(std::move(axis));
+  }
+  expect_unique(names, "axes", "axis");
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const char* list = root_.find("arms") != nullptr ? "arms" : "axes";
+    std::set<std::string> taken;
+    for (const Level& level : axes[i].levels) {
+      require(taken.insert(level.name).second || level.name.empty(), element(list, i), axes[i].name,
+              fmt::format("two levels are called '{}'; rename one", shown(level.name)));
+      require(level.name.size() <= 60, element(list, i), axes[i].name,
+              fmt::format("a level's name has at most 60 bytes; shorten '{}'", shown(level.name)));
+    }
+    require(!axes[i].levels.empty(), element(list, i), axes[i].name, "has no levels; write two or more");
+  }
+  return axes;
+}
+
+void StudyReader::read_tuning(Study& study) {
+  const YamlNode* node = root_.find("tuning");
+  if (node == nullptr || node->kind != YamlNode::Kind::mapping) return;
+  const TuningFields& fields = fields_.tuning;
+  Tuning tuning{fields.metric, seeds(fields.seeds, "tuning.seeds", 1001, 3), {}};
+  if (source_.quick && fields_.quick.tuning_seeds.node)
+    tuning.seeds = seeds(fields_.quick.tuning_seeds, "quick.tuning_seeds", 1001, 1);
+  for (const std::uint64_t seed : tuning.seeds)
+    require(std::find(study.seeds.begin(), study.seeds.end(), seed) == study.seeds.end(), node->key_origin,
+            "tuning.seeds",
+            fmt::format("{} is a seed of the study too; what is tuned on it would be measured on it", seed));
+  Names keys;
+  for (std::size_t i = 0; i < fields.axes.size(); ++i) {
+    const TuningAxisFields& axis = fields.axes[i];
+    const std::string path = fmt::format("tuning.axes[{}]", i);
+    const YamlNode* list = node->find("axes");
+    const Origin origin = list != nullptr && i < list->children.size() ? list->children[i].origin : node->origin;
+    TuningAxis read{axis.name, axis.key, rising_numbers(axis.values, path + ".values"), axis.extensions, origin};
+    if (read.values.size() < 2) read.extensions = 0;
+    require(read.extensions == 0 || read.values.empty() || read.values.front() > 0, origin, path + ".values",
+            "must be above 0 to be extended by their ratio; or set extensions: 0");
+    require(std::find(keys.begin(), keys.end(), read.key) == keys.end(), origin, path + ".key",
+            fmt::format("'{}' is tuned already; remove one", shown(read.key)));
+    keys.push_back(read.key);
+    tuning.axes.push_back(std::move(read));
+  }
+  require(!tuning.axes.empty(), node->key_origin, "tuning.axes",
+          "must have at least one axis; add one, or remove tuning");
+  study.tuning = std::move(tuning);
+}
+
+Study StudyReader::read() {
+  const YamlDocument document = YamlDocument::load(source_.file, presets_folder());
+  root_ = document.root();
+  for (const std::filesystem::path& file : document.extended_files())
+    add({source_.file.string(), 0, 0, 0}, "extends",
+        fmt::format("a study cannot build upon another file ('{}'); its base can: move it there", file.string()));
+  try {  // not read_options(), which would drop everything where one thing is wrong
+    detail::read_options(document, [this](Fields& f) { fields_.fields(f); });
+  } catch (const ConfigError& error) {
+    collect(error);
+  }
+  Study study{fields_.title, fields_.question, fields_.expectation, claims(), read_base(), {}, {}, {}, {}, {}, {}};
+  study.quick = source_.quick;
+  study.axes = axes();
+  study.seeds = seeds(fields_.seeds, "seeds", 1, 10);
+  if (study.quick && fields_.quick.seeds.node) study.seeds = seeds(fields_.quick.seeds, "quick.seeds", 1, 2);
+  read_tuning(study);
+  read_metrics(study);
+  make_arms(study);
+  read_hypotheses(study);
+  apply_quick(study);
+  if (problems_.empty()) resolve_arms(study);
+  if (!problems_.empty()) throw ConfigError(std::move(problems_));
+  return study;
+}
+
+Study load_study(const StudySource& source) { return StudyReader(source).read(); }
+
+Study load_study(const std::string& path, const std::vector<std::string>& settings, bool quick) {
+  return load_study(StudySource{path, settings, quick, {}});
+}
+
+}  // namespace surd

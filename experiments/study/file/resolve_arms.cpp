@@ -1,0 +1,151 @@
+#include "experiments/config/read_scalar.hpp"
+#include "experiments/config/settings.hpp"
+#include "experiments/run/experiment.hpp"
+#include "experiments/study/file/study_reader.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace surd {
+namespace {
+
+constexpr std::size_t most_arms = 1000;
+
+/// The resolved config, key by key.
+Settings resolved(const RunConfig& config) {
+  return settings_of(YamlDocument::parse(to_yaml(config), "resolved config").root());
+}
+
+}  // namespace
+
+void StudyReader::collect(const ConfigError& error) {
+  for (const Problem& problem : error.problems())
+    if (told_.insert(problem.text()).second) problems_.push_back(problem);
+}
+
+void StudyReader::make_arms(Study& study) {
+  std::size_t count = 1;
+  for (const Axis& axis : study.axes)
+    if (count <= most_arms) count *= axis.levels.size();  // further on it might not fit
+  require(count <= most_arms, element("axes", 0), "axes",
+          fmt::format("their levels make more than {} arms; remove some", most_arms));
+  study.arms.clear();
+  for (std::size_t i = 0; count <= most_arms && i < count; ++i) {
+    Arm arm;
+    std::size_t rest = i, beneath = count;
+    for (const Axis& axis : study.axes) {  // the last axis varies fastest
+      beneath /= axis.levels.size();
+      const Level& level = axis.levels[rest / beneath];
+      arm.levels.push_back(rest / beneath);
+      rest %= beneath;
+      arm.name += fmt::format("{}{}={}", arm.name.empty() ? "" : ", ", axis.name, level.name);
+      arm.set.insert(arm.set.end(), level.set.begin(), level.set.end());
+    }
+    if (study.axes.empty()) arm.name = "alone";
+    study.arms.push_back(std::move(arm));
+  }
+}
+
+void StudyReader::apply_quick(Study& study) {
+  if (!fields_.quick.levels.node) return;
+  Study cut = study;  // a mistake in it is told without --quick too
+  keep_levels(cut);
+  if (!study.quick) return;
+  make_arms(cut);
+  const auto known = [&](const Selector& selector) { return !cut.select(selector).empty(); };
+  const auto gone = [&](const Hypothesis& h) {
+    return !known(h.arm) || !known(h.against) || !known(h.under) || !known(h.versus);
+  };
+  cut.hypotheses.erase(std::remove_if(cut.hypotheses.begin(), cut.hypotheses.end(), gone), cut.hypotheses.end());
+  study = std::move(cut);
+}
+
+void StudyReader::keep_levels(Study& study) {
+  const YamlNode& node = *fields_.quick.levels.node;
+  if (node.kind != YamlNode::Kind::mapping)
+    add(node.origin, "quick.levels", fmt::format("must be a mapping of lists; got {}", node.described()));
+  for (const YamlNode& child : node.children) {
+    const auto axis =
+        std::find_if(study.axes.begin(), study.axes.end(), [&](const Axis& a) { return a.name == child.key; });
+    if (axis == study.axes.end()) {
+      Names names;
+      for (const Axis& a : study.axes) names.push_back(a.name);
+      add(child.key_origin, "quick.levels",
+          fmt::format("there is no axis '{}'{}", shown(child.key), did_you_mean(child.key, names)));
+      continue;
+    }
+    std::vector<Level> kept;
+    for (const YamlNode& name : child.children) {
+      const auto level =
+          std::find_if(axis->levels.begin(), axis->levels.end(), [&](const Level& l) { return l.name == name.text; });
+      if (level == axis->levels.end())
+        add(name.origin, "quick.levels", fmt::format("axis '{}' has no level {}", axis->name, name.described()));
+      else
+        kept.push_back(*level);
+    }
+    require(!kept.empty(), child.origin, "quick.levels",
+            fmt::format("must be a list of levels of '{}', one or more; got {}", axis->name, child.described()));
+    if (!kept.empty()) axis->levels = std::move(kept);
+  }
+}
+
+void StudyReader::resolve_arms(Study& study) {
+  std::map<std::string, std::string> arms;  // by their configs
+  for (std::size_t i = 0; i < study.arms.size(); ++i) {
+    Arm& arm = study.arms[i];
+    try {
+      const RunConfig config = study.config(i, {}, study.seeds.front());
+      const auto [same, fresh] = arms.emplace(to_yaml(config), arm.name);
+      require(fresh, arm.set.empty() ? element("axes", 0) : arm.set.back().origin, "",
+              fmt::format("the arms '{}' and '{}' have the same config, so they cannot be compared; let a level set "
+                          "what makes them differ, or remove one",
+                          same->second, arm.name));
+      check_start(study, i, config);
+      if (!study.tuning) continue;
+      const Settings own = resolved(config);
+      for (const TuningAxis& axis : study.tuning->axes) {
+        if (const auto found = own.find(axis.key); found != own.end()) arm.own[axis.key] = found->second;
+        for (const double value : {axis.values.front(), axis.values.back()})
+          static_cast<void>(study.config(i, {{axis.key, scalar_text(value), axis.origin}}, study.seeds.front()));
+      }
+    } catch (const ConfigError& error) {
+      collect(error);
+    }
+  }
+}
+
+void StudyReader::check_start(const Study& study, std::size_t arm, const RunConfig& config) {
+  const Settings settings = resolved(config);
+  const auto at_start = settings.find("train.evaluate_at_start");
+  const bool evaluated = at_start != settings.end() && at_start->second == "true";
+  for (const MetricSpec& metric : study.metrics) {
+    using Kind = MetricSpec::Kind;
+    const bool start = metric.kind == Kind::initial_value || metric.kind == Kind::diverged ||
+                       metric.kind == Kind::rate_sensitivity || metric.kind == Kind::largest_stable_rate;
+    const auto told = [&](const char* text) {
+      const Problem problem{
+          metric.origin, metric.name,
+          fmt::format("{} {}, which arm '{}' does not have", name_of(metric.kind), text, study.arms[arm].name)};
+      if (told_.insert(problem.text().substr(0, problem.text().find(", which arm"))).second)
+        problems_.push_back(problem);
+    };
+    if (start && !evaluated) told("needs train.evaluate_at_start: true");
+    if (metric.kind == Kind::probe && config.probe.every == 0) told("needs probe.every above 0");
+  }
+}
+
+void check_experiments(const Study& study) {
+  std::vector<Problem> problems;
+  std::set<std::string> told;
+  for (std::size_t i = 0; i < study.arms.size(); ++i) {
+    try {
+      const Experiment experiment(study.config_file(i, {}, study.seeds.front()));
+    } catch (const ConfigError& error) {
+      for (const Problem& problem : error.problems())
+        if (told.insert(problem.text()).second) problems.push_back(problem);
+    }
+  }
+  if (!problems.empty()) throw ConfigError(std::move(problems));
+}
+
+}  // namespace surd

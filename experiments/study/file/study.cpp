@@ -1,0 +1,66 @@
+#include "experiments/study/file/study.hpp"
+
+#include <algorithm>
+
+namespace surd {
+
+std::vector<std::string> names_of(MetricSpec::Kind) {
+  return {"final_value", "best_value", "initial_value", "updates_to",       "gradient_norm",      "loss_spikes",
+          "diverged",    "probe",      "expression",    "rate_sensitivity", "largest_stable_rate"};
+}
+std::vector<std::string> names_of(Regime) { return {"shared", "tuned"}; }
+std::vector<std::string> names_of(Hypothesis::Kind) {
+  return {"difference", "equivalence", "interaction", "value", "slope", "identical"};
+}
+
+const MetricSpec& Study::metric(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const MetricSpec& spec : metrics) {
+    if (spec.name == name) return spec;
+    names.push_back(spec.name);
+  }
+  throw Error(fmt::format("study: there is no metric '{}'{}", name, did_you_mean(name, names)));
+}
+
+std::size_t Study::axis_index(const std::string& name) const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].name == name) return i;
+    names.push_back(axes[i].name);
+  }
+  throw Error(fmt::format("study: there is no axis '{}'{}", name, did_you_mean(name, names)));
+}
+
+std::vector<std::size_t> Study::select(const Selector& selector) const {
+  std::vector<std::size_t> selected;
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    const bool fits = std::all_of(selector.begin(), selector.end(), [&](const auto& wanted) {
+      if (wanted.first == "regime") return true;
+      const std::size_t axis = axis_index(wanted.first);
+      return axes[axis].levels[arms[i].levels[axis]].name == wanted.second;
+    });
+    if (fits) selected.push_back(i);
+  }
+  return selected;
+}
+
+std::map<std::string, double> Study::numbers(std::size_t arm) const {
+  std::map<std::string, double> numbers;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (const auto& value = axes[i].levels[arms.at(arm).levels[i]].value) numbers[axes[i].name] = *value;
+  return numbers;
+}
+
+ConfigFile Study::config_file(std::size_t arm, const std::vector<Change>& more, std::uint64_t seed) const {
+  YamlDocument document = base;
+  for (const Change& change : arms.at(arm).set) document.set(change.key, change.value, change.origin);
+  for (const Change& change : more) document.set(change.key, change.value, change.origin);
+  document.set("seed", std::to_string(seed), base.root().origin);
+  return ConfigFile(std::move(document));
+}
+
+RunConfig Study::config(std::size_t arm, const std::vector<Change>& more, std::uint64_t seed) const {
+  return config_file(arm, more, seed).config;
+}
+
+}  // namespace surd

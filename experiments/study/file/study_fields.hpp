@@ -1,0 +1,196 @@
+#pragma once
+
+#include "experiments/config/raw_yaml.hpp"
+#include "experiments/study/file/study.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+/// A study file as it is written; docs/studies.md is made of these lists, and read_study.cpp makes a Study of them.
+namespace surd {
+
+struct LevelFields {
+  std::string name;
+  std::optional<double> value;
+  std::string preset;
+  RawYaml set{"mapping of config keys"};
+
+  void fields(Fields& f) {
+    f("name", name, "what hypotheses and tables call it");
+    f("value", value, "the number that formulas, slopes and charts take it for");
+    f("preset", preset, "a preset whose settings it takes before `set`, e.g. fairseq");
+    f("set", set, "settings of a config, e.g. {model.d_model: 32, task.name: copy}");
+    f.rule(!name.empty(), "name", "is required");
+  }
+};
+
+struct AxisFields {
+  std::string name;
+  std::vector<LevelFields> levels;
+  std::string key;
+  RawYaml values{"list of values"};
+
+  void fields(Fields& f) {
+    f("name", name, "what hypotheses call it; formulas too, so letters, digits and '_'");
+    f("levels", levels, "its choices");
+    f("key", key, "shorthand for levels that set one key of the config: this one");
+    f("values", values, "to these values, which are the levels' names");
+    f.rule(!name.empty(), "name", "is required");
+  }
+};
+
+struct TuningAxisFields {
+  std::string name;
+  std::string key;
+  RawYaml values{"list of numbers"};
+  std::size_t extensions = 2;
+
+  void fields(Fields& f) {
+    f("name", name, "what reports call it");
+    f("key", key, "of the config, e.g. optimizer.learning_rate");
+    f("values", values, "the grid, rising");
+    f("extensions", extensions,
+      "how often, at most, the grid grows by its own ratio where its best value is at its edge", between(0, 8));
+    f.rule(!name.empty(), "name", "is required");
+    f.rule(!key.empty(), "key", "is required");
+    f.rule(values.node.has_value(), "values", "is required");
+  }
+};
+
+struct TuningFields {
+  std::string metric;
+  RawYaml seeds{"whole number or list"};
+  std::vector<TuningAxisFields> axes;
+
+  void fields(Fields& f) {
+    f("metric", metric, "whose mean over the tuning's seeds is made best");
+    f("seeds", seeds, "n: 1001 ... 1000 + n; or a list. None of them a seed of the study");
+    f("axes", axes, "searched one after the other, each with the best of those before it");
+  }
+};
+
+struct MetricFields {
+  std::string name;
+  MetricSpec::Kind kind = MetricSpec::Kind::final_value;
+  std::string of = "loss";
+  std::optional<double> target;
+  std::string path, what, statistic, at = "first", formula, unit;
+  bool lower_is_better = true;
+
+  void fields(Fields& f) {
+    using Kind = MetricSpec::Kind;
+    const bool of_evaluations = kind == Kind::final_value || kind == Kind::best_value || kind == Kind::initial_value ||
+                                kind == Kind::updates_to || kind == Kind::rate_sensitivity;
+    const bool probe = kind == Kind::probe;
+    f("name", name, "what hypotheses and formulas call it: letters, digits and '_'");
+    f("kind", kind, "how a run's number is found, see below");
+    f("of", of, "loss, perplexity, token_accuracy or sequence_accuracy of the validation split",
+      When{of_evaluations, "kind is final_value, best_value, initial_value, updates_to or rate_sensitivity"});
+    f("target", target, "to be reached", When{kind == Kind::updates_to, "kind is updates_to"});
+    f("path", path, "module in probe.jsonl, e.g. encoder.0.self_attention", When{probe, "kind is probe"});
+    f("what", what, "quantity in probe.jsonl, e.g. scores", When{probe, "kind is probe"});
+    f("statistic", statistic, "of a probe: as in probe.jsonl, e.g. std; of gradient norms: median, mean or max",
+      When{probe || kind == Kind::gradient_norm, "kind is probe or gradient_norm"});
+    f("at", at, "first, last, mean or max over the updates probed", When{probe, "kind is probe"});
+    f("formula", formula, "of other metrics, numbers of axes and V",
+      When{kind == Kind::expression, "kind is expression"});
+    f("unit", unit, "shown behind it");
+    f("lower_is_better", lower_is_better, "true unless it is an accuracy or a largest_stable_rate, or says otherwise");
+    f.rule(!name.empty(), "name", "is required");
+  }
+};
+
+struct HypothesisFields {
+  std::string name;
+  std::size_t claim = 0;
+  bool contradicts = false;
+  Hypothesis::Kind kind = Hypothesis::Kind::difference;
+  std::string metric;
+  Regime regime = Regime::shared;
+  RawYaml arm{"mapping of levels"}, against{"mapping of levels"}, under{"mapping of levels"},
+      versus{"mapping of levels"};
+  std::string expect;
+  double margin = 0;
+  std::string over, formula;
+  double tolerance = 0;
+  bool relative = false;
+
+  void fields(Fields& f) {
+    using Kind = Hypothesis::Kind;
+    const bool pairs = kind != Kind::value && kind != Kind::slope;
+    const bool interaction = kind == Kind::interaction;
+    const bool tested = kind == Kind::difference || kind == Kind::equivalence || interaction;
+    const bool checked = kind == Kind::value || kind == Kind::slope;
+    f("name", name, "the statement, in one sentence");
+    f("claim", claim, "the number of the claim it belongs to; 0: none");
+    f("contradicts", contradicts, "whether it speaks against the claim where it holds",
+      When{claim != 0, "claim is not 0"});
+    f("kind", kind, "what is to hold, see below");
+    f("metric", metric, "of which", When{kind != Kind::identical, "kind is not identical"});
+    f("regime", regime, "one rate for all arms, or each arm's own best");
+    f("arm", arm, "levels by axis, e.g. {task: reverse, rho: '1.41'}; an axis that is not named is free");
+    f("against", against, "likewise", When{pairs, "kind compares"});
+    f("under", under, "likewise, for both", When{interaction, "kind is interaction"});
+    f("versus", versus, "likewise, for both", When{interaction, "kind is interaction"});
+    f("expect", expect,
+      "difference, interaction: lower or higher; value, slope: within (the default), at_most or at_least; identical: "
+      "same (the default) or different",
+      When{kind != Kind::equivalence, "kind is not equivalence"});
+    f("margin", margin, "differences up to this are of no interest", at_least(0),
+      When{tested, "kind is difference, equivalence or interaction"});
+    f("over", over, "the axis whose numbers are x", When{kind == Kind::slope, "kind is slope"});
+    f("formula", formula, "the value expected, of numbers of axes", When{checked, "kind is value or slope"});
+    f("tolerance", tolerance, "how far it may be off", at_least(0),
+      When{checked || kind == Kind::identical, "kind is value, slope or identical"});
+    f("relative", relative, "whether the tolerance is a share of the value expected",
+      When{checked, "kind is value or slope"});
+    f.rule(!name.empty(), "name", "is required");
+  }
+};
+
+struct QuickFields {
+  RawYaml seeds{"whole number or list"};
+  RawYaml tuning_seeds{"whole number or list"};
+  RawYaml set{"mapping of config keys"};
+  RawYaml levels{"mapping of lists"};
+
+  void fields(Fields& f) {
+    f("seeds", seeds, "as above");
+    f("tuning_seeds", tuning_seeds, "as tuning.seeds");
+    f("set", set, "settings over the base's");
+    f("levels", levels, "levels to keep, by axis; hypotheses about others are left out");
+  }
+};
+
+struct StudyFields {
+  std::string title, question, expectation;
+  RawYaml claims{"list of whole numbers"};
+  RawYaml base{"mapping, a config"};
+  std::vector<AxisFields> axes;
+  std::vector<LevelFields> arms;
+  RawYaml seeds{"whole number or list"};
+  TuningFields tuning;
+  std::vector<MetricFields> metrics;
+  std::vector<HypothesisFields> hypotheses;
+  QuickFields quick;
+
+  void fields(Fields& f) {
+    f("title", title, "one line");
+    f("question", question, "what is asked");
+    f("expectation", expectation, "what is expected and why, written before the run");
+    f("claims", claims, "the claims it is about, by number");
+    f("base", base, "what all runs have in common; may begin with extends: a preset, or a file relative to this one");
+    f("axes", axes, "the factors; every combination of their levels is an arm");
+    f("arms", arms, "shorthand for one axis called arm with these levels");
+    f("seeds", seeds, "n: 1 ... n; or a list. Of data, initial weights and batches; arms are paired by them");
+    f("tuning", tuning, "finds each arm's own settings");
+    f("metrics", metrics, "the numbers a run is judged by");
+    f("hypotheses", hypotheses, "what is to be true of them");
+    f("quick", quick, "what --quick changes: a study to be tried, not to be believed");
+    f.rule(!title.empty(), "title", "is required");
+    f.rule(base.node.has_value(), "base", "is required; it may be {}");
+  }
+};
+
+}  // namespace surd

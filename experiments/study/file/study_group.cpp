@@ -1,0 +1,67 @@
+#include "experiments/study/file/study_group.hpp"
+
+#include "experiments/config/raw_yaml.hpp"
+#include "experiments/config/read_options.hpp"
+#include "train/storage/files.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace surd {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct GroupFields {
+  std::string question;
+  RawYaml studies{"list of names of study files"};
+
+  void fields(Fields& f) {
+    f("question", question, "what is asked");
+    f("studies", studies, "the studies that answer it, files beside this one");
+    f.rule(!question.empty(), "question", "is required");
+  }
+};
+
+}  // namespace
+
+bool is_study_group(const std::string& file) {
+  return path_exists(file) && YamlDocument::load(file).root().find("studies") != nullptr;
+}
+
+StudyGroup load_study_group(const std::string& file) {
+  const YamlDocument document = YamlDocument::load(file);
+  GroupFields fields;
+  read_options(document, fields);
+  StudyGroup group{fields.question, {}};
+  std::vector<Problem> problems;
+  const auto expect_that = [&](bool holds, const Origin& origin, const std::string& message) {
+    if (!holds) problems.push_back({origin, "studies", message});
+    return holds;
+  };
+  const YamlNode& list = *fields.studies.node;
+  expect_that(list.kind == YamlNode::Kind::list && !list.children.empty(), list.origin,
+              "must be a list of names such as [r01-ledger]");
+  std::vector<std::string> beside;
+  for (const std::string& name : names_in(fs::absolute(file).parent_path().string()))
+    if (fs::path(name).extension() == ".yaml") beside.push_back(fs::path(name).stem().string());
+  std::set<std::string> seen;
+  for (const YamlNode& child : list.children) {
+    const fs::path study = fs::path(file).parent_path() / (child.text + ".yaml");
+    const bool there =
+        child.kind == YamlNode::Kind::scalar && std::find(beside.begin(), beside.end(), child.text) != beside.end();
+    if (!expect_that(there, child.origin,
+                     fmt::format("there is no study {} beside this file{}", child.described(),
+                                 did_you_mean(child.text, beside))))
+      continue;
+    expect_that(!is_study_group(study.string()), child.origin,
+                fmt::format("{} has studies itself; name those", child.described()));
+    expect_that(seen.insert(child.text).second, child.origin,
+                fmt::format("{} stands there twice; remove one", child.described()));
+    group.studies.push_back(study);
+  }
+  if (!problems.empty()) throw ConfigError(std::move(problems));
+  return group;
+}
+
+}  // namespace surd

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "experiments/study/file/read_study.hpp"
+#include "experiments/study/file/study_fields.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace surd {
+
+/// Makes a Study of what a file says; part of load_study(). Problems are kept, and reading goes on.
+class StudyReader {
+ public:
+  explicit StudyReader(const StudySource& source) : source_(source) {}
+  /// Throws ConfigError with everything that is wrong.
+  Study read();
+
+ private:
+  using Names = std::vector<std::string>;
+  using Seeds = std::vector<std::uint64_t>;
+
+  void add(const Origin& origin, std::string path, std::string message) {
+    problems_.push_back({origin, std::move(path), std::move(message)});
+  }
+  void require(bool holds, const Origin& origin, const std::string& path, std::string message) {
+    if (!holds) add(origin, path, std::move(message));
+  }
+  /// Where the element i of a top-level list is written.
+  Origin element(const char* list, std::size_t i) const;
+  void expect_name(const std::string& name, const Origin& origin, const std::string& path);
+  void expect_unique(const Names& names, const char* list, const char* what);
+
+  YamlDocument read_base();
+  Seeds seeds(const RawYaml& raw, const std::string& path, std::uint64_t first, std::size_t fallback);
+  std::vector<Change> changes(const RawYaml& raw, const std::string& path);
+  std::vector<double> rising_numbers(const RawYaml& raw, const std::string& path);
+  std::vector<std::size_t> claims();
+  Level level(const LevelFields& fields, const Origin& origin, const std::string& path);
+  std::vector<Level> shorthand_levels(const AxisFields& fields, const std::string& path);
+  std::vector<Axis> axes();
+  void read_tuning(Study& study);
+
+  // read_statements.cpp
+  void read_metrics(Study& study);
+  void check_metric(const MetricFields& fields, const Study& study, const Origin& origin, const std::string& path);
+  void read_hypotheses(Study& study);
+  void check_hypothesis(const Hypothesis& hypothesis, const Study& study, const std::string& path);
+  void check_claims(const Study& study);
+  void check_formulas(const Study& study);
+  void check_sides(const Hypothesis& hypothesis, const Study& study, const std::string& path);
+  Selector selector(const RawYaml& raw, const Study& study, const std::string& path);
+
+  // resolve_arms.cpp
+  void make_arms(Study& study);
+  void apply_quick(Study& study);
+  void keep_levels(Study& study);
+  void resolve_arms(Study& study);
+  void check_start(const Study& study, std::size_t arm, const RunConfig& config);
+  void collect(const ConfigError& error);
+
+  const StudySource& source_;
+  StudyFields fields_;
+  YamlNode root_;
+  std::vector<Problem> problems_;
+  std::set<std::string> told_;  // problems of configs, many of which arms share
+};
+
+}  // namespace surd

@@ -1,0 +1,188 @@
+#include "experiments/study/verdicts/analysis.hpp"
+#include "experiments/study/verdicts/hypotheses.hpp"
+
+#include <algorithm>
+
+namespace surd {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+/// What Markdown would read as the end of a cell or of the table.
+std::string cell(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '|') escaped += '\\';
+    escaped += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return escaped;
+}
+
+std::string row(const Cells& cells) {
+  std::string line = "|";
+  for (const std::string& text : cells) line += " " + cell(text) + " |";
+  return line + "\n";
+}
+
+std::string table(const Cells& names, const std::vector<Cells>& rows) {
+  std::string text = row(names) + "|";
+  for (std::size_t i = 0; i < names.size(); ++i) text += "---|";
+  text += "\n";
+  for (const Cells& cells : rows) text += row(cells);
+  return text + "\n";
+}
+
+std::string text_of(const statistics::Interval& interval) {
+  return fmt::format("[{}, {}]", short_number(interval.low), short_number(interval.high));
+}
+
+std::string text_of(const std::vector<Change>& settings) {
+  Cells words;
+  for (const Change& change : settings) words.push_back(fmt::format("{}={}", change.key, change.value));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string word(Verdict verdict) { return names_of(verdict)[static_cast<std::size_t>(verdict)]; }
+std::string p_text(const std::optional<double>& p) { return p ? short_number(*p) : ""; }
+
+/// One row a check; what belongs to the hypothesis stands in the first.
+std::vector<Cells> hypothesis_rows(const Study& study, const Analysis& analysis) {
+  std::vector<Cells> rows;
+  for (const HypothesisResult& result : analysis.hypotheses) {
+    const Cells first = {study.hypotheses[result.hypothesis].name, word(result.verdict)};
+    const Cells last = {p_text(result.p), p_text(result.p_holm)};
+    if (result.checks.empty()) rows.push_back({first[0], first[1], "", "", "", last[0], last[1], "0"});
+    for (std::size_t i = 0; i < result.checks.size(); ++i) {
+      const Check& check = result.checks[i];
+      const bool known = !check.values.empty();
+      std::string effect = known ? short_number(check.effect) : "";
+      if (known && check.expected)
+        effect += fmt::format(" for {} ± {}", short_number(*check.expected), short_number(*check.tolerance));
+      rows.push_back({i == 0 ? first[0] : "", i == 0 ? first[1] : word(check.verdict), check.label, effect,
+                      known ? text_of(check.interval) : "", i == 0 ? last[0] : "", i == 0 ? last[1] : "",
+                      std::to_string(check.seeds.size())});
+    }
+  }
+  return rows;
+}
+
+std::vector<Cells> summary_rows(const Study& study, const Analysis& analysis) {
+  std::vector<Cells> rows;
+  for (const ArmSummary& summary : analysis.summaries) {
+    const std::string unit = study.metric(summary.metric).unit;
+    rows.push_back({summary.metric + (unit.empty() ? "" : " (" + unit + ")"), study.arms[summary.arm].name,
+                    summary.regime == Regime::tuned ? "tuned" : "shared", short_number(summary.mean),
+                    text_of(summary.interval), std::to_string(summary.seeds.size()), std::to_string(summary.censored)});
+  }
+  return rows;
+}
+
+std::vector<Cells> ending_rows(const Study& study, const Analysis& analysis) {
+  std::vector<Cells> rows;
+  for (const Endings& endings : analysis.endings)
+    rows.push_back({study.arms[endings.arm].name, text_of(endings.settings), std::to_string(endings.runs),
+                    std::to_string(endings.diverged), text_of(endings.diverged_interval),
+                    std::to_string(endings.failed)});
+  return rows;
+}
+
+std::vector<Cells> tuned_rows(const Study& study, const Analysis& analysis) {
+  std::vector<Cells> rows;
+  for (std::size_t arm = 0; arm < analysis.tuned.size(); ++arm) {
+    const Tuned& tuned = analysis.tuned[arm];
+    rows.push_back({study.arms[arm].name, tuned.done ? text_of(tuned.settings) : "not done",
+                    tuned.at_edge ? "yes" : "no", std::to_string(tuned.runs.size())});
+  }
+  return rows;
+}
+
+/// RFC 4180.
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv_row(const Cells& cells) {
+  Cells quoted;
+  for (const std::string& text : cells) quoted.push_back(csv_cell(text));
+  return fmt::format("{}\n", fmt::join(quoted, ","));
+}
+
+std::string status_of(const RunResult* result) {
+  if (result == nullptr) return "missing";
+  switch (result->status) {
+    case RunResult::Status::finished: return "finished";
+    case RunResult::Status::diverged: return "diverged";
+    case RunResult::Status::failed: break;
+  }
+  return "failed";
+}
+
+}  // namespace
+
+std::string to_markdown(const Study& study, const Analysis& analysis) {
+  std::string text = fmt::format("# {}\n\n{}\n\n", study.title, study.question);
+  if (!study.expectation.empty()) text += fmt::format("Expected before the runs: {}\n\n", study.expectation);
+  if (study.quick) text += "**A quick run, cut down to be tried: nothing in it is evidence.**\n\n";
+  text += fmt::format("{} runs: {} finished, {} diverged, {} failed, {} not ended. {} seed{} an arm.\n\n",
+                      analysis.runs, analysis.finished, analysis.diverged, analysis.failed, analysis.missing,
+                      study.seeds.size(), study.seeds.size() == 1 ? "" : "s");
+  for (const ClaimResult& claim : analysis.claims) text += fmt::format("- {}\n", claim.sentence);
+  if (!analysis.claims.empty()) text += "\n";
+
+  text += "## Hypotheses\n\n";
+  text += table({"Hypothesis", "Verdict", "Of", "Effect", "95 % interval", "p", "p after Holm", "Seeds"},
+                hypothesis_rows(study, analysis));
+  for (const HypothesisResult& result : analysis.hypotheses)
+    text += fmt::format("- {}: {}\n", study.hypotheses[result.hypothesis].name, result.reason);
+  text += "\n## Arms\n\n";
+  text +=
+      table({"Metric", "Arm", "Rates", "Mean", "95 % interval", "Seeds", "Censored"}, summary_rows(study, analysis));
+  text += "## Divergences\n\n";
+  text += table({"Arm", "Settings", "Ended", "Diverged", "95 % interval of the share", "Failed"},
+                ending_rows(study, analysis));
+  if (!analysis.tuned.empty()) {
+    text += "## Tuned settings\n\n";
+    text += table({"Arm", "Best", "At the edge of the grid", "Runs"}, tuned_rows(study, analysis));
+  }
+  if (!analysis.factor_effects.empty()) {
+    std::vector<Cells> rows;
+    for (const auto& effect : analysis.factor_effects)
+      rows.push_back(
+          {fmt::format("{}", fmt::join(effect.axes, " x ")), short_number(effect.effect), text_of(effect.interval)});
+    text += fmt::format("## Effects of the factors on {}\n\n", study.metrics.front().name);
+    text += table({"Factors", "Half the mean difference", "95 % interval"}, rows);
+  }
+  return text;
+}
+
+std::string to_csv(const Study& study, const KnownResults& known) {
+  Cells header = {"run"};
+  for (const Axis& axis : study.axes) header.push_back(axis.name);
+  for (const char* name : {"settings", "seed", "status", "metric", "value", "unit", "censored"}) header.push_back(name);
+  std::string text = csv_row(header);
+
+  std::set<std::string> seen;
+  for (const PlannedRun& run : plan(study, known)) {
+    const std::string id = run.id(study);
+    if (!seen.insert(id).second) continue;
+    const RunResult* result = known(id);
+    Cells left = {id};
+    for (std::size_t i = 0; i < study.axes.size(); ++i)
+      left.push_back(study.axes[i].levels[study.arms[run.arm].levels[i]].name);
+    left.insert(left.end(), {text_of(run.settings), std::to_string(run.seed), status_of(result)});
+    for (const MetricSpec& metric : study.metrics) {
+      if (is_metric_of_tuning(metric)) continue;
+      const auto value = result == nullptr ? std::nullopt : metric_value(study, metric, run.arm, *result);
+      Cells cells = left;
+      cells.insert(cells.end(), {metric.name, value ? fmt::format("{}", value->value) : "", metric.unit,
+                                 value && value->censored ? "1" : "0"});
+      text += csv_row(cells);
+    }
+  }
+  return text;
+}
+
+}  // namespace surd

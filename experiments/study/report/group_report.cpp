@@ -1,0 +1,93 @@
+#include "experiments/study/report/group_report.hpp"
+
+#include "experiments/study/file/claims.hpp"
+#include "experiments/study/report/assets.hpp"
+#include "experiments/study/report/tables.hpp"
+#include "experiments/study/work/study_folder.hpp"
+#include "train/storage/files.hpp"
+
+#include <algorithm>
+
+namespace surd {
+namespace {
+
+namespace fs = std::filesystem;
+
+GroupAnswers answers_in(const std::string& folder, const StudyGroup& group) {
+  GroupAnswers answers;
+  for (const fs::path& file : group.studies) {
+    const StudyFolder study_folder(folder + "/" + file.stem().string());
+    const Study study = study_folder.study();
+    StudyResults results(study_folder);
+    for (const ClaimResult& claim : analyse(study, results.known()).claims)
+      answers[claim.claim].push_back({file.stem().string(), study.title, claim});
+  }
+  return answers;
+}
+
+std::string to_json(const StudyGroup& group, const GroupAnswers& answers) {
+  report::Json json = {{"question", group.question}, {"claims", report::Json::array()}};
+  for (const auto& [claim, found] : answers) {
+    report::Json studies = report::Json::array();
+    for (const GroupAnswer& answer : found)
+      studies.push_back(
+          {{"study", answer.study}, {"verdict", name_of(answer.claim.verdict)}, {"sentence", answer.claim.sentence}});
+    json["claims"].push_back({{"claim", claim},
+                              {"text", claim_text(claim)},
+                              {"verdict", name_of(together(found))},
+                              {"studies", std::move(studies)}});
+  }
+  return json.dump(2) + "\n";
+}
+
+std::string to_markdown(const StudyGroup& group, const GroupAnswers& answers) {
+  std::string text = fmt::format("# {}\n", group.question);
+  for (const auto& [claim, found] : answers) {
+    text += fmt::format("\n## {}\n\n{}\n\n", claim_heading(claim), name_of(together(found)));
+    for (const GroupAnswer& answer : found)
+      text += fmt::format("- [{0}]({1}/report.md): {2}\n", answer.title, answer.study, answer.claim.sentence);
+  }
+  return text;
+}
+
+std::string to_html(const StudyGroup& group, const GroupAnswers& answers) {
+  const std::string question = report::escaped(group.question);
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n"
+      "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<header><h1>{0}</h1></header>\n<main id=\"main\">\n",
+      question, report::css);
+  for (const auto& [claim, found] : answers) {
+    html += fmt::format("<article class=\"claim\"><h3>{} {}</h3>\n<ul>\n", report::escaped(claim_heading(claim)),
+                        report::badge(together(found)));
+    for (const GroupAnswer& answer : found)
+      html += fmt::format("<li><a href=\"{}/report.html\">{}</a>: {}</li>\n", report::escaped(answer.study),
+                          report::escaped(answer.title), report::escaped(answer.claim.sentence));
+    html += "</ul></article>\n";
+  }
+  return html + "</main>\n</body>\n</html>\n";
+}
+
+}  // namespace
+
+Verdict together(const std::vector<GroupAnswer>& answers) {
+  const auto says = [](Verdict verdict) {
+    return [verdict](const GroupAnswer& a) { return a.claim.verdict == verdict; };
+  };
+  if (std::any_of(answers.begin(), answers.end(), says(Verdict::refuted))) return Verdict::refuted;
+  const bool all = std::all_of(answers.begin(), answers.end(), says(Verdict::supported));
+  return all ? Verdict::supported : Verdict::undecided;
+}
+
+std::string claim_heading(std::size_t claim) { return fmt::format("Claim {}: {}", claim, claim_text(claim)); }
+
+GroupAnswers write_group_report(const StudyGroup& group, const std::string& folder) {
+  GroupAnswers answers = answers_in(folder, group);
+  write_file_atomically(folder + "/verdicts.json", to_json(group, answers));
+  write_file_atomically(folder + "/report.md", to_markdown(group, answers));
+  write_file_atomically(folder + "/report.html", to_html(group, answers));
+  return answers;
+}
+
+}  // namespace surd

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "experiments/study/file/study_group.hpp"
+#include "experiments/study/verdicts/analysis.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace surd {
+
+/// What a study of a group says of a claim.
+struct GroupAnswer {
+  std::string study, title;
+  ClaimResult claim;
+};
+/// By the number of the claim.
+using GroupAnswers = std::map<std::size_t, std::vector<GroupAnswer>>;
+
+/// Refuted where one study says so, supported where all do.
+Verdict together(const std::vector<GroupAnswer>& answers);
+/// "Claim 3: The factor balances tokens and positions".
+std::string claim_heading(std::size_t claim);
+
+/// Writes verdicts.json, report.md and report.html into the folder of a group, from the folders of its studies beneath
+/// it. Throws Error.
+GroupAnswers write_group_report(const StudyGroup& group, const std::string& folder);
+
+}  // namespace surd

@@ -1,0 +1,111 @@
+#include "experiments/study/report/study_tables.hpp"
+
+#include "experiments/program/text_format.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace surd {
+namespace {
+
+constexpr std::size_t most_listed = 12;
+
+/// The lines of a block of text.
+void append(std::vector<std::string>& lines, const std::string& text) {
+  for (std::size_t begin = 0, end; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+  }
+}
+
+std::string cut(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+}
+
+std::string one_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+std::string seeds_text(const std::vector<std::uint64_t>& seeds) {
+  const bool in_a_row = seeds.back() - seeds.front() + 1 == seeds.size() && std::is_sorted(seeds.begin(), seeds.end());
+  if (in_a_row && seeds.size() > 2) return fmt::format("{} ({} ... {})", seeds.size(), seeds.front(), seeds.back());
+  return fmt::format("{} ({})", seeds.size(), fmt::join(seeds, ", "));
+}
+
+}  // namespace
+
+std::vector<std::string> describe(const Study& study) {
+  std::vector<std::string> lines;
+  append(lines, wrapped(one_line(study.title), "", "", screen_width));
+  if (!study.question.empty()) append(lines, wrapped(one_line(study.question), "  ", "  ", screen_width));
+  if (study.quick) lines.emplace_back("--quick: cut down to be tried, not to be believed");
+  lines.emplace_back();
+  std::vector<std::string> arms{std::to_string(study.arms.size()) + ":"};
+  for (const Arm& arm : study.arms)
+    if (arms.size() <= most_listed) arms.push_back(cut(arm.name, 66) + ";");
+  if (study.arms.size() > most_listed) arms.push_back(fmt::format("and {} more", study.arms.size() - most_listed));
+  if (arms.back().back() == ';') arms.back().pop_back();
+  append(lines, labelled("arms", arms, ""));
+  append(lines, wrapped(seeds_text(study.seeds), "seeds       ", "            ", screen_width));
+  if (study.tuning) {
+    std::vector<std::string> axes;
+    for (const TuningAxis& axis : study.tuning->axes)
+      axes.push_back(fmt::format("{} ({} values)", axis.name, axis.values.size()));
+    axes.push_back("seeds " + seeds_text(study.tuning->seeds));
+    append(lines, labelled("tuning", axes, ","));
+  }
+  return lines;
+}
+
+std::vector<std::string> failures(const Study& study, StudyResults& results) {
+  std::vector<std::string> lines;
+  std::size_t failed = 0;
+  for (const PlannedRun& run : plan(study, results.known())) {
+    const std::string id = run.id(study);
+    const RunResult* result = results.find(id);
+    if (result == nullptr || result->status != RunResult::Status::failed || ++failed > most_listed) continue;
+    lines.push_back("failed      " + id);
+    std::vector<std::string> message;
+    append(message, result->message);
+    for (const std::string& line : message) append(lines, wrapped(line, "            ", "            ", screen_width));
+  }
+  if (failed > most_listed) lines.push_back(fmt::format("and {} more", failed - most_listed));
+  if (failed > 0) lines.emplace_back("(remove the folder of a failed run, and --resume makes it again)");
+  return lines;
+}
+
+std::vector<std::string> status_lines(const Study& study, const StudyFolder& folder, StudyResults& results) {
+  std::vector<std::string> lines = describe(study);
+  const StudyCounts all = count(study, folder, results);
+  lines.push_back(fmt::format("runs        {} of {} made: {} finished, {} diverged, {} failed; {} running", all.ended(),
+                              all.planned, all.finished, all.diverged, all.failed, all.running));
+  if (const std::size_t most = runs_at_most(study); most > all.planned && all.ended() < all.planned)
+    lines.push_back(fmt::format("            (with all of the tuning at most {})", most));
+  lines.emplace_back();
+  std::map<std::size_t, StudyCounts> arms;
+  for (const PlannedRun& run : plan(study, results.known())) {
+    StudyCounts& counts = arms[run.arm];
+    ++counts.planned;
+    if (const RunResult* result = results.find(run.id(study))) {
+      counts.finished += result->status == RunResult::Status::finished;
+      counts.diverged += result->status == RunResult::Status::diverged;
+      counts.failed += result->status == RunResult::Status::failed;
+    }
+  }
+  constexpr std::size_t name_width = 42;
+  const auto row = [&](const std::string& name, auto planned, auto finished, auto diverged, auto failed) {
+    return fmt::format("{:<{}} {:>8} {:>9} {:>9} {:>7}", name, name_width, planned, finished, diverged, failed);
+  };
+  lines.push_back(row("arm", "planned", "finished", "diverged", "failed"));
+  for (const auto& [arm, counts] : arms)
+    lines.push_back(
+        row(cut(study.arms[arm].name, name_width), counts.planned, counts.finished, counts.diverged, counts.failed));
+  const std::vector<std::string> failed = failures(study, results);
+  if (!failed.empty()) lines.emplace_back();
+  lines.insert(lines.end(), failed.begin(), failed.end());
+  return lines;
+}
+
+}  // namespace surd

@@ -1,0 +1,138 @@
+#include "experiments/study/verdicts/analysis.hpp"
+
+#include <nlohmann/json.hpp>
+#include "experiments/study/file/claims.hpp"
+
+namespace surd {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A NaN or an infinity, which JSON has no word for, is written as null.
+
+std::string word(Verdict verdict) { return names_of(verdict)[static_cast<std::size_t>(verdict)]; }
+std::string word(Regime regime) { return regime == Regime::tuned ? "tuned" : "shared"; }
+
+Json to_json(const statistics::Interval& interval) { return Json::array({interval.low, interval.high}); }
+
+Json to_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+std::string word(Hypothesis::Kind kind) {
+  switch (kind) {
+    case Hypothesis::Kind::difference: return "difference";
+    case Hypothesis::Kind::equivalence: return "equivalence";
+    case Hypothesis::Kind::interaction: return "interaction";
+    case Hypothesis::Kind::value: return "value";
+    case Hypothesis::Kind::slope: return "slope";
+    case Hypothesis::Kind::identical: break;
+  }
+  return "identical";
+}
+
+Json to_json(const std::vector<Change>& settings) {
+  Json json = Json::object();
+  for (const Change& change : settings) json[change.key] = change.value;
+  return json;
+}
+
+Json levels_of(const Study& study, const Arm& arm) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < study.axes.size(); ++i)
+    json[study.axes[i].name] = study.axes[i].levels[arm.levels[i]].name;
+  return json;
+}
+
+Json to_json(const Check& check) {
+  return {{"label", check.label},
+          {"verdict", word(check.verdict)},
+          {"effect", check.effect},
+          {"interval", to_json(check.interval)},
+          {"expected", to_json(check.expected)},
+          {"tolerance", to_json(check.tolerance)},
+          {"seeds", check.seeds},
+          {"values", check.values}};
+}
+
+Json to_json(const Study& study, const HypothesisResult& result) {
+  const Hypothesis& hypothesis = study.hypotheses[result.hypothesis];
+  Json json = {{"name", hypothesis.name},
+               {"claim", hypothesis.claim == 0 ? Json() : Json(hypothesis.claim)},
+               {"contradicts", hypothesis.contradicts},
+               {"kind", word(hypothesis.kind)},
+               {"metric", hypothesis.metric},
+               {"regime", word(hypothesis.regime)},
+               {"arm", Json(hypothesis.arm)},
+               {"against", Json(hypothesis.against)},
+               {"under", Json(hypothesis.under)},
+               {"versus", Json(hypothesis.versus)},
+               {"expect", hypothesis.expect},
+               {"margin", hypothesis.margin},
+               {"over", hypothesis.over},
+               {"formula", hypothesis.formula},
+               {"verdict", word(result.verdict)},
+               {"reason", result.reason},
+               {"p", to_json(result.p)},
+               {"p_holm", to_json(result.p_holm)},
+               {"checks", Json::array()}};
+  for (const Check& check : result.checks) json["checks"].push_back(to_json(check));
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Study& study, const Analysis& analysis) {
+  Json json = {{"title", study.title},
+               {"question", study.question},
+               {"expectation", study.expectation},
+               {"quick", study.quick},
+               {"seeds", study.seeds},
+               {"runs",
+                {{"planned", analysis.runs},
+                 {"finished", analysis.finished},
+                 {"diverged", analysis.diverged},
+                 {"failed", analysis.failed},
+                 {"missing", analysis.missing}}},
+               {"claims", Json::array()},
+               {"hypotheses", Json::array()},
+               {"arms", Json::array()},
+               {"summaries", Json::array()},
+               {"endings", Json::array()},
+               {"tuned", Json::array()},
+               {"factor_effects", Json::array()}};
+  for (const ClaimResult& claim : analysis.claims)
+    json["claims"].push_back({{"claim", claim.claim},
+                              {"text", claim_text(claim.claim)},
+                              {"verdict", word(claim.verdict)},
+                              {"sentence", claim.sentence}});
+  for (const HypothesisResult& result : analysis.hypotheses) json["hypotheses"].push_back(to_json(study, result));
+  for (const Arm& arm : study.arms) json["arms"].push_back({{"name", arm.name}, {"levels", levels_of(study, arm)}});
+  for (const ArmSummary& summary : analysis.summaries)
+    json["summaries"].push_back({{"arm", study.arms[summary.arm].name},
+                                 {"regime", word(summary.regime)},
+                                 {"metric", summary.metric},
+                                 {"unit", study.metric(summary.metric).unit},
+                                 {"mean", summary.mean},
+                                 {"interval", to_json(summary.interval)},
+                                 {"censored", summary.censored},
+                                 {"seeds", summary.seeds},
+                                 {"values", summary.values}});
+  for (const Endings& endings : analysis.endings)
+    json["endings"].push_back({{"arm", study.arms[endings.arm].name},
+                               {"settings", to_json(endings.settings)},
+                               {"ended", endings.runs},
+                               {"diverged", endings.diverged},
+                               {"failed", endings.failed},
+                               {"diverged_interval", to_json(endings.diverged_interval)}});
+  for (std::size_t arm = 0; arm < analysis.tuned.size(); ++arm)
+    json["tuned"].push_back({{"arm", study.arms[arm].name},
+                             {"settings", to_json(analysis.tuned[arm].settings)},
+                             {"done", analysis.tuned[arm].done},
+                             {"at_edge", analysis.tuned[arm].at_edge},
+                             {"runs", analysis.tuned[arm].runs.size()}});
+  for (const auto& effect : analysis.factor_effects)
+    json["factor_effects"].push_back(
+        {{"axes", effect.axes}, {"effect", effect.effect}, {"interval", to_json(effect.interval)}});
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace surd

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "experiments/study/verdicts/analysis.hpp"
+#include "experiments/study/work/study_folder.hpp"
+
+namespace surd {
+
+/// Writes verdicts.json, report.html, report.md and runs.csv into a study's folder, from what its runs have left so
+/// far. Throws Error where a file of a run is damaged or one of these cannot be written.
+Analysis write_report(const StudyFolder& folder, const Study& study);
+
+/// The answers for a terminal: a line or two a claim and a hypothesis.
+std::vector<std::string> answer_lines(const Study& study, const Analysis& analysis);
+
+}  // namespace surd

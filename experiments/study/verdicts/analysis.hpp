@@ -1,0 +1,107 @@
+#pragma once
+
+#include "experiments/study/statistics/statistics.hpp"
+#include "experiments/study/work/plan.hpp"
+
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace surd {
+
+enum class Verdict { supported, refuted, undecided };
+std::vector<std::string> names_of(Verdict);
+
+/// A metric of one arm in one regime over its seeds.
+struct ArmSummary {
+  std::size_t arm = 0;
+  Regime regime = Regime::shared;
+  std::string metric;
+  std::vector<std::uint64_t> seeds;  ///< of the values
+  std::vector<double> values;
+  std::size_t censored = 0;  ///< of the values: the target was not reached, the value is the length of the run
+  double mean = 0;
+  statistics::Interval interval{};
+};
+
+/// How runs of an arm ended, with one setting of the tuning.
+struct Endings {
+  std::size_t arm = 0;
+  std::vector<Change> settings;
+  std::size_t runs = 0, diverged = 0, failed = 0;
+  statistics::Interval diverged_interval{};  ///< Wilson
+};
+
+/// A comparison or check that a hypothesis is made of: one for each arm that a value is looked at, else one.
+struct Check {
+  std::string label;  ///< the arm, or "arm - against"
+  double effect = 0;  ///< mean over seeds; of curves the largest distance, the smallest if they are to differ
+  statistics::Interval interval{};  ///< BCa; of loss curves, the smallest and the largest distance
+  std::optional<double> expected;   ///< of a value or slope
+  std::optional<double> tolerance;  ///< absolute
+  std::vector<std::uint64_t> seeds;
+  std::vector<double> values;  ///< a seed
+  Verdict verdict = Verdict::undecided;
+};
+
+struct HypothesisResult {
+  std::size_t hypothesis = 0;  ///< index in the study
+  Verdict verdict = Verdict::undecided;
+  std::string reason;  ///< one sentence: what decided it, or why nothing could
+  std::optional<double> p, p_holm;
+  std::vector<Check> checks;
+};
+
+struct ClaimResult {
+  std::size_t claim = 0;
+  Verdict verdict = Verdict::undecided;  ///< supported where all its hypotheses say so, refuted where one does
+  std::string sentence;
+};
+
+/// What the runs of a study say. Holds nothing that depends on time or order of the runs.
+struct Analysis {
+  std::size_t runs = 0, finished = 0, diverged = 0, failed = 0, missing = 0;
+  std::vector<ArmSummary> summaries;
+  std::vector<Endings> endings;
+  std::vector<Tuned> tuned;  ///< by arm; empty without tuning
+  std::vector<HypothesisResult> hypotheses;
+  std::vector<ClaimResult> claims;
+  /// Effects of a 2^k design on the first metric: half the mean difference between the levels, for every subset of
+  /// axes.
+  struct FactorEffect {
+    std::vector<std::string> axes;
+    double effect;
+    statistics::Interval interval;
+  };
+  std::vector<FactorEffect> factor_effects;
+};
+Analysis analyse(const Study& study, const KnownResults& known);
+
+/// The value of a metric for one run; empty where the run has not ended, or failed, or does not record it. A metric of
+/// the tuning (rate_sensitivity, largest_stable_rate) is asked by metric_of_tuning.
+struct MetricValue {
+  double value = 0;
+  bool censored = false;
+};
+std::optional<MetricValue> metric_value(const Study& study, const MetricSpec& metric, std::size_t arm,
+                                        const RunResult& result);
+bool is_metric_of_tuning(const MetricSpec& metric);
+/// The same for one seed of the tuning, from its runs over the learning rates (the first coordinate, where none has the
+/// key optimizer.learning_rate): the grid as it was written, without extensions, so that every arm has the same range.
+/// Empty until all of them have ended well or diverged. A largest stable rate is 0 where none is stable, and censored
+/// where all are.
+std::optional<MetricValue> metric_of_tuning(const Study& study, const MetricSpec& metric, const Tuned& search,
+                                            std::uint64_t seed, const KnownResults& known);
+/// Whether a run ended in a NaN or an infinity, or with a loss above the one before training.
+bool has_diverged(const RunResult& result);
+
+/// verdicts.json: all of the above, for machines; equal results give equal bytes.
+std::string to_json(const Study& study, const Analysis& analysis);
+/// For a pull request.
+std::string to_markdown(const Study& study, const Analysis& analysis);
+/// One row a run and metric.
+std::string to_csv(const Study& study, const KnownResults& known);
+
+}  // namespace surd

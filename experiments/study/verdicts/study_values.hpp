@@ -1,0 +1,66 @@
+#pragma once
+
+#include "experiments/study/verdicts/analysis.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace surd {
+
+/// The values of a study's metrics by arm, regime and seed.
+class StudyValues {
+ public:
+  enum class Gap { none, untuned, missing, failed, unrecorded };
+  struct Cell {
+    Gap gap = Gap::none;
+    MetricValue value;
+  };
+
+  StudyValues(const Study& study, const KnownResults& known);
+
+  const Study& study() const { return study_; }
+  const std::vector<Tuned>& tuned() const { return tuned_; }  ///< by arm; empty without tuning
+  /// The seeds that a metric has values for: those of the study, or of its tuning.
+  const std::vector<std::uint64_t>& seeds(const MetricSpec& metric) const;
+  /// The run of an arm, or why there is none to look at; of a failed run, both.
+  std::pair<Gap, const RunResult*> run(std::size_t arm, Regime regime, std::uint64_t seed) const;
+  Cell cell(const MetricSpec& metric, std::size_t arm, Regime regime, std::uint64_t seed) const;
+  /// V of an arm, by the first of its runs that tells.
+  std::optional<double> vocabulary(std::size_t arm) const;
+
+ private:
+  const Study& study_;
+  const KnownResults& known_;
+  std::vector<Tuned> tuned_;
+};
+
+/// What a hypothesis asked for and did not get.
+class Tally {
+ public:
+  explicit Tally(const StudyValues& values) : values_(values) {}
+
+  std::optional<double> value(const MetricSpec& metric, std::size_t arm, Regime regime, std::uint64_t seed);
+  const RunResult* run(std::size_t arm, Regime regime, std::uint64_t seed);
+  /// For what is there and of no use.
+  void unusable(std::size_t arm, Regime regime, std::uint64_t seed);
+
+  bool complete() const { return gaps_.empty(); }
+  /// "of 40 runs 1 failed, 2 have not ended"; "" where nothing is missing.
+  std::string gaps() const;
+  /// "3 of 40 values are censored"; "" where none is.
+  std::string censored() const;
+
+ private:
+  using Key = std::tuple<std::size_t, Regime, std::uint64_t>;
+  void note(const Key& key, StudyValues::Gap gap);
+
+  const StudyValues& values_;
+  std::set<Key> asked_, censored_;
+  std::map<Key, StudyValues::Gap> gaps_;
+};
+
+}  // namespace surd

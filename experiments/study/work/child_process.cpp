@@ -1,0 +1,79 @@
+#include "experiments/study/work/child_process.hpp"
+
+#include "autograd/base/error.hpp"
+#include "experiments/program/exit_code.hpp"
+#include "experiments/program/text_format.hpp"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <ctime>
+#include <new>
+
+namespace surd {
+namespace {
+
+int caught(const std::function<int()>& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    to_stderr("error: there is not enough memory\n");
+  } catch (const std::exception& error) {
+    to_stderr("error: {}\n", error.what());
+  }
+  return exit_failed;
+}
+
+}  // namespace
+
+pid_t start_child(const std::function<int()>& work) {
+  std::fflush(nullptr);  // or both would print what is still in the buffers
+  const pid_t parent = ::getpid();
+  // A stop signal must not reach the child while it still has this process's handler, which would swallow it.
+  sigset_t stops, before;
+  sigemptyset(&stops);
+  for (const int signal : {SIGINT, SIGTERM}) sigaddset(&stops, signal);
+  ::sigprocmask(SIG_BLOCK, &stops, &before);
+  const pid_t child = ::fork();
+  const int code_of_fork = errno;
+  if (child != 0) ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  expect(child >= 0, "fork", "cannot start a process: {}", std::strerror(code_of_fork));
+  if (child > 0) return child;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(exit_failed);  // it had ended before
+  for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  const int code = caught(work);
+  std::fflush(nullptr);
+  ::_exit(code);
+}
+
+ChildEnd wait_for_child(pid_t child, const StopSignals& signals) {
+  bool told = false;
+  while (true) {
+    int status = 0;
+    const pid_t ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == child)
+      return {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+    expect(ended == 0 || errno == EINTR, "waitpid", "{}", std::strerror(errno));
+    if (signals.received() != 0 && !told) {
+      ::kill(child, SIGTERM);
+      told = true;
+    }
+    pause(0.003);
+  }
+}
+
+void pause(double seconds) {
+  timespec time{};
+  time.tv_sec = static_cast<time_t>(seconds);
+  time.tv_nsec = static_cast<long>((seconds - std::floor(seconds)) * 1e9);
+  ::nanosleep(&time, nullptr);
+}
+
+}  // namespace surd

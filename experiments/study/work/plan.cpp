@@ -1,0 +1,192 @@
+#include "experiments/study/work/plan.hpp"
+
+#include "experiments/config/read_scalar.hpp"
+#include "experiments/study/verdicts/analysis.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace surd {
+namespace {
+
+constexpr double worst = std::numeric_limits<double>::infinity();
+
+/// Letters, digits and what no file system or path minds; all else as in a URL, so that names stay apart.
+std::string path_component(const std::string& text) {
+  constexpr std::string_view allowed = "._+-=()^,";
+  std::string safe;
+  for (const char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (letter || allowed.find(c) != std::string_view::npos)
+      safe += c;
+    else
+      safe += fmt::format("%{:02X}", c & 0xFF);
+  }
+  return safe;
+}
+
+/// What most file systems take for a name, with room for a suffix; what is longer ends in the arm's number.
+std::string at_most_a_name(std::string text, std::size_t arm) {
+  constexpr std::size_t longest = 200;
+  if (text.size() > longest) text = fmt::format("{}~{}", text.substr(0, longest), arm);
+  return text;
+}
+
+bool same_value(const std::string& a, const std::string& b) {
+  const auto number = [](const std::string& text, double& value) {
+    const char* end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, value);
+    return read.ec == std::errc() && read.ptr == end;
+  };
+  double x = 0, y = 0;
+  return a == b || (number(a, x) && number(b, y) && x == y);
+}
+
+/// The grid's next value by its own ratio, rounded so that it can be read in a path.
+double extended(double last, double before) {
+  const double exact = last * (last / before);
+  double rounded = exact;
+  const std::string text = fmt::format("{:.3g}", exact);
+  std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return (rounded > last) == (exact > last) && rounded != last ? rounded : exact;
+}
+
+/// The search of one arm.
+class Search {
+ public:
+  Search(const Study& study, std::size_t arm, const KnownResults& known)
+      : study_(study), arm_(arm), known_(known), metric_(study.metric(study.tuning->metric)) {}
+
+  Tuned run() {
+    for (const TuningAxis& axis : study_.tuning->axes)
+      if (!coordinate(axis)) return std::move(tuned_);
+    tuned_.settings = chosen_;
+    tuned_.done = true;
+    return std::move(tuned_);
+  }
+
+ private:
+  /// Whether it could be chosen; if not, some of its runs have not ended.
+  bool coordinate(const TuningAxis& axis) {
+    std::vector<double> grid = axis.values;
+    std::vector<double> scores;
+    for (std::size_t extensions = 0;; ++extensions) {
+      bool complete = true;
+      scores.clear();
+      for (const double value : grid) {  // all of them, so that they can run side by side
+        const auto mean = score(with(axis, value));
+        complete = complete && mean.has_value();
+        scores.push_back(mean.value_or(worst));
+      }
+      if (!complete) return false;
+      const std::size_t best = index_of_best(scores);
+      const bool first = best == 0, last = best + 1 == grid.size();
+      if ((!first && !last) || extensions == axis.extensions) {
+        tuned_.at_edge = tuned_.at_edge || ((first || last) && grid.size() > 1);
+        chosen_ = with(axis, grid[best]);
+        return true;
+      }
+      if (first)
+        grid.insert(grid.begin(), extended(grid[0], grid[1]));
+      else
+        grid.push_back(extended(grid[best], grid[best - 1]));
+    }
+  }
+
+  /// Of equals the smallest.
+  static std::size_t index_of_best(const std::vector<double>& scores) {
+    return static_cast<std::size_t>(std::min_element(scores.begin(), scores.end()) - scores.begin());
+  }
+
+  std::vector<Change> with(const TuningAxis& axis, double value) const {
+    std::vector<Change> settings = chosen_;
+    settings.push_back({axis.key, scalar_text(value), axis.origin});
+    return settings;
+  }
+
+  /// The mean of the metric over the seeds, the smaller the better; nothing while a run has not ended.
+  std::optional<double> score(const std::vector<Change>& settings) {
+    bool complete = true;
+    double sum = 0;
+    for (const std::uint64_t seed : study_.tuning->seeds) {
+      tuned_.runs.push_back({arm_, settings, seed});
+      const std::string id = tuned_.runs.back().id(study_);
+      if (!counted_.insert(id).second) tuned_.runs.pop_back();
+      const RunResult* result = known_(id);
+      complete = complete && result != nullptr;
+      if (result != nullptr) sum += score(*result);
+    }
+    if (!complete) return std::nullopt;
+    return sum / static_cast<double>(study_.tuning->seeds.size());
+  }
+  double score(const RunResult& result) const {
+    if (result.status != RunResult::Status::finished) return worst;
+    const auto value = metric_value(study_, metric_, arm_, result);
+    if (!value || !std::isfinite(value->value)) return worst;
+    return metric_.lower_is_better ? value->value : -value->value;
+  }
+
+  const Study& study_;
+  std::size_t arm_;
+  const KnownResults& known_;
+  const MetricSpec& metric_;
+  std::vector<Change> chosen_;
+  std::set<std::string> counted_;
+  Tuned tuned_;
+};
+
+}  // namespace
+
+std::string PlannedRun::id(const Study& study) const {
+  const Arm& own = study.arms.at(arm);
+  std::string name, changed;
+  for (std::size_t i = 0; i < study.axes.size(); ++i)
+    name += fmt::format("{}{}={}", name.empty() ? "" : ",", path_component(study.axes[i].name),
+                        path_component(study.axes[i].levels[own.levels[i]].name));
+  for (const Change& change : settings) {
+    const auto same = own.own.find(change.key);
+    if (same != own.own.end() && same_value(same->second, change.value)) continue;
+    changed +=
+        fmt::format("{}{}={}", changed.empty() ? "" : ",", path_component(change.key), path_component(change.value));
+  }
+  return fmt::format("{}/{}seed-{}", at_most_a_name(name.empty() ? "alone" : name, arm),
+                     changed.empty() ? "" : changed + "/", seed);
+}
+
+Tuned tuned(const Study& study, std::size_t arm, const KnownResults& known) {
+  if (!study.tuning) return {};
+  return Search(study, arm, known).run();
+}
+
+std::vector<PlannedRun> plan(const Study& study, const KnownResults& known) {
+  std::vector<PlannedRun> runs;
+  std::set<std::string> ids;
+  const auto add = [&](PlannedRun run) {
+    if (ids.insert(run.id(study)).second) runs.push_back(std::move(run));
+  };
+  for (const std::uint64_t seed : study.seeds)
+    for (std::size_t arm = 0; arm < study.arms.size(); ++arm) add({arm, {}, seed});
+  if (!study.tuning) return runs;
+  for (std::size_t arm = 0; arm < study.arms.size(); ++arm) {
+    const Tuned search = tuned(study, arm, known);
+    for (const PlannedRun& run : search.runs) add(run);
+    if (!search.done) continue;
+    for (const std::uint64_t seed : study.seeds) add({arm, search.settings, seed});
+  }
+  return runs;
+}
+
+std::size_t runs_at_most(const Study& study) {
+  std::size_t each = study.seeds.size();
+  if (study.tuning) {
+    for (const TuningAxis& axis : study.tuning->axes)
+      each += (axis.values.size() + axis.extensions) * study.tuning->seeds.size();
+    each += study.seeds.size();
+  }
+  return each * study.arms.size();
+}
+
+}  // namespace surd

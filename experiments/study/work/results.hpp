@@ -1,0 +1,32 @@
+#pragma once
+
+#include "experiments/run/metrics_reader.hpp"
+#include "train/probe/probe.hpp"
+
+#include <string>
+#include <vector>
+
+namespace surd {
+
+/// One number of a probe.jsonl.
+struct ProbeNumber {
+  std::uint64_t update = 0;
+  Probe::Record record;
+};
+
+/// What one run left behind.
+struct RunResult {
+  enum class Status { finished, diverged, failed };
+  Status status = Status::finished;
+  std::string message;  ///< where it diverged, or why it failed
+  Metrics metrics;
+  std::vector<ProbeNumber> probe;
+  std::uint64_t updates = 0;   ///< that the config asked for
+  std::size_t vocabulary = 0;  ///< of the target side
+};
+
+/// Reads a probe.jsonl. A last line without its newline is left out. Throws Error "name:line: ..." for anything that a
+/// run does not write.
+std::vector<ProbeNumber> read_probe(const std::string& path);
+
+}  // namespace surd

@@ -1,0 +1,188 @@
+#include "experiments/study/work/study_folder.hpp"
+
+#include "experiments/config/settings.hpp"
+#include "experiments/program/usage_error.hpp"
+#include "experiments/run/run_folder.hpp"
+#include "train/storage/json_object.hpp"
+
+#include <fcntl.h>
+#include <xxhash.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace surd {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::string hash_of(const std::string& text) { return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size())); }
+
+std::string origin_file(const std::string& folder) { return folder + "/study.json"; }
+std::string base_folder(const std::string& folder) { return folder + "/base"; }
+
+constexpr const char* way_out = "it was changed or damaged; begin the study again in another folder";
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  expect(!error, folder.string(), "cannot be made: {}", error.message());
+}
+
+/// All that a study says, by path.
+Settings content(const fs::path& file, const Study& study, const StudySource& source) {
+  YamlNode root = YamlDocument::load(file).root();
+  if (YamlNode* base = root.find("base")) *base = YamlNode();
+  Settings all = settings_of(root);
+  all.erase("");
+  for (const auto& [key, value] : settings_of(study.base.root())) all["base." + key] = value;
+  all["--quick"] = source.quick ? "yes" : "no";
+  return all;
+}
+
+void sync_if_there(const std::string& file) {
+  if (path_exists(file)) File(file, O_RDWR).sync();
+}
+
+std::size_t lines_of(const std::string& file) {
+  std::size_t lines = 0;
+  if (path_exists(file))
+    for (const char c : read_file(file)) lines += c == '\n';
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> names_of(RunResult::Status) { return {"finished", "diverged", "failed"}; }
+
+bool StudyFolder::begun() const { return path_exists(origin_file(path_)); }
+
+bool StudyFolder::only_prepared() const {
+  if (begun()) return false;
+  for (const std::string& name : names_in(path_))
+    if (name != "study.yaml" && name != "study.yaml.tmp" && name != "base" && name != "study.json.tmp") return false;
+  return true;
+}
+
+void StudyFolder::freeze(const StudySource& source, const Study& study, bool keep_checkpoints) const {
+  make_folder(base_folder(path_));
+  make_folder(runs());
+  write_file_atomically(study_file(), read_file(source.file.string()));
+  std::size_t copies = 0;
+  for (const fs::path& file : study.base.extended_files())
+    write_file_atomically(fmt::format("{}/{}.yaml", base_folder(path_), ++copies), read_file(file.string()));
+  const Json origin{{"file", source.file.string()},
+                    {"set", source.settings},
+                    {"quick", source.quick},
+                    {"base_files", copies},
+                    {"hash", hash_of(read_file(study_file()))},
+                    {"keep_checkpoints", keep_checkpoints}};
+  write_file_atomically(origin_file(path_), origin.dump(2) + "\n");
+}
+
+StudySource StudyFolder::source() const {
+  expect_usage(begun(), path_,
+               "is not the folder of a study: it has no study.json; name the --out of a surd study run");
+  const std::string text = read_file(origin_file(path_));
+  const JsonObject origin(text, origin_file(path_), way_out);
+  StudySource source{study_file(), {}, origin.truth("quick"), {}};
+  const Json settings = Json::parse(text)["set"];
+  origin.require(settings.is_array(), "'set' is no list");
+  for (const Json& setting : settings) source.settings.push_back(setting.get<std::string>());
+  expect(!origin.has("hash") || origin.text("hash") == hash_of(read_file(study_file())), study_file(),
+         "was changed after the study was begun, and its runs belong to what it was; put it back");
+  for (std::size_t i = 1; i <= origin.count("base_files"); ++i)
+    source.base_copies.emplace_back(fmt::format("{}/{}.yaml", base_folder(path_), i));
+  return source;
+}
+
+Study StudyFolder::study() const { return load_study(source()); }
+
+bool StudyFolder::keep_checkpoints() const {
+  return JsonObject(read_file(origin_file(path_)), origin_file(path_), way_out).truth("keep_checkpoints");
+}
+
+std::string StudyFolder::difference(const Study& other, const StudySource& other_source) const {
+  const StudySource frozen = source();
+  return surd::difference(content(frozen.file, load_study(frozen), frozen),
+                          content(other_source.file, other, other_source));
+}
+
+bool StudyFolder::ended(const std::string& id) const { return path_exists(outcome(id)); }
+
+std::unique_ptr<File> StudyFolder::claim(const std::string& id) const {
+  make_folder(fs::path(claim_file(id)).parent_path());
+  auto file = std::make_unique<File>(claim_file(id), O_RDWR | O_CREAT);
+  // Whoever had it may have ended the run and removed the file between our two looks.
+  if (!file->lock() || ended(id)) return nullptr;
+  return file;
+}
+
+bool StudyFolder::claimed(const std::string& id) const {
+  try {
+    return path_exists(claim_file(id)) && !File(claim_file(id), O_RDWR).lock();
+  } catch (const Error&) {  // removed between our two looks
+    return false;
+  }
+}
+
+void StudyFolder::end(const std::string& id, RunResult::Status status, const std::string& message,
+                      const RunConfig& config) const {
+  make_folder(run(id));
+  for (const char* name : {"/config.yaml", "/metrics.jsonl", "/probe.jsonl", "/summary.json", "/log.txt"})
+    sync_if_there(run(id) + name);
+  const Json json{{"status", name_of(status)},
+                  {"message", message},
+                  {"updates", config.train.updates},
+                  {"vocabulary", lines_of(run(id) + "/vocabulary/target.txt")}};
+  write_file_atomically(outcome(id), json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  std::error_code ignored;
+  fs::remove(claim_file(id), ignored);
+}
+
+const RunResult* StudyResults::find(const std::string& id) {
+  if (const auto found = results_.find(id); found != results_.end()) return &found->second;
+  if (!folder_.ended(id)) return nullptr;
+  const std::string file = folder_.outcome(id), folder = folder_.run(id);
+  const JsonObject outcome(read_file(file), file, "remove the folder, and the run is made again");
+  RunResult result;
+  const std::string status = outcome.text("status");
+  const auto names = names_of(result.status);
+  const auto name = std::find(names.begin(), names.end(), status);
+  outcome.require(name != names.end(), "'status' is none of {}", fmt::join(names, ", "));
+  result.status = static_cast<RunResult::Status>(name - names.begin());
+  result.message = outcome.text("message");
+  result.updates = outcome.count("updates");
+  result.vocabulary = outcome.count("vocabulary");
+  if (path_exists(folder + "/metrics.jsonl")) result.metrics = read_metrics(folder + "/metrics.jsonl");
+  if (result.status == RunResult::Status::finished) {
+    const std::string summary_file = RunFolder(folder).summary();
+    const JsonObject summary(read_file(summary_file), summary_file, "remove the run's folder, and it is made again");
+    const auto& evaluations = result.metrics.evaluations;
+    expect(!evaluations.empty() && evaluations.back().update == summary.count("updates"), folder + "/metrics.jsonl",
+           "does not reach update {}, where the run ended; remove the run's folder, and it is made again by --resume",
+           summary.count("updates"));
+  }
+  if (parts_ == Parts::all && path_exists(folder + "/probe.jsonl")) result.probe = read_probe(folder + "/probe.jsonl");
+  return &results_.emplace(id, std::move(result)).first->second;
+}
+
+StudyCounts count(const Study& study, const StudyFolder& folder, StudyResults& results) {
+  StudyCounts counts;
+  for (const PlannedRun& run : plan(study, results.known())) {
+    const std::string id = run.id(study);
+    ++counts.planned;
+    if (const RunResult* result = results.find(id)) {
+      counts.finished += result->status == RunResult::Status::finished;
+      counts.diverged += result->status == RunResult::Status::diverged;
+      counts.failed += result->status == RunResult::Status::failed;
+    } else {
+      counts.running += folder.claimed(id);
+    }
+  }
+  return counts;
+}
+
+}  // namespace surd

@@ -1,0 +1,93 @@
+#pragma once
+
+#include "experiments/study/file/read_study.hpp"
+#include "experiments/study/work/plan.hpp"
+#include "train/storage/files.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace surd {
+
+/// The folder of a study:
+///
+///     study.yaml          the study as it was when it was begun
+///     base/               copies of the files that its base config extends: 1.yaml, 2.yaml, ...
+///     study.json          where it came from, --set, --quick; written last, so that it makes the folder a study's
+///     runs/ID/            a run folder; log.txt, what it printed; outcome.json, written last: how it ended
+///     runs/ID.claim       held (flock) by the worker that is at this run
+///
+/// Any number of workers may be at it, in their own time. A run counts once its outcome.json is there; whatever else is
+/// in the folder of one that has none is removed when the next worker takes it.
+class StudyFolder {
+ public:
+  explicit StudyFolder(std::string folder) : path_(std::move(folder)) {}
+
+  const std::string& path() const { return path_; }
+  /// Whether a study was begun in it.
+  bool begun() const;
+  /// Whether it holds nothing, or at most what a freeze() that was killed leaves.
+  bool only_prepared() const;
+  /// Writes what the study is made from. Throws Error.
+  void freeze(const StudySource& source, const Study& study, bool keep_checkpoints) const;
+  /// The study as it was frozen. Throws UsageError where none was begun here.
+  Study study() const;
+  bool keep_checkpoints() const;
+  /// What differs between the frozen study and another, a line each; "" where nothing does.
+  std::string difference(const Study& other, const StudySource& source) const;
+
+  std::string runs() const { return path_ + "/runs"; }
+  std::string run(const std::string& id) const { return runs() + "/" + id; }
+  std::string outcome(const std::string& id) const { return run(id) + "/outcome.json"; }
+  std::string log(const std::string& id) const { return run(id) + "/log.txt"; }
+  std::string claim_file(const std::string& id) const { return run(id) + ".claim"; }
+
+  bool ended(const std::string& id) const;
+  /// Keeps every other worker from this run until the result is destroyed, or this process and its children end.
+  /// Nothing where another has it, or it has ended.
+  std::unique_ptr<File> claim(const std::string& id) const;
+  /// Whether a worker is at it.
+  bool claimed(const std::string& id) const;
+  /// Writes how a run ended, last of all, after what it left was synced. Throws Error.
+  void end(const std::string& id, RunResult::Status status, const std::string& message, const RunConfig& config) const;
+
+  /// What it was begun from.
+  StudySource source() const;
+  std::string study_file() const { return path_ + "/study.yaml"; }
+
+ private:
+  std::string path_;
+};
+
+std::vector<std::string> names_of(RunResult::Status);
+
+/// What the runs in a folder have left so far. Each is read once, when it is first asked for.
+class StudyResults {
+ public:
+  enum class Parts { metrics, all };  ///< whether probe.jsonl is read too, which may be large
+  explicit StudyResults(StudyFolder folder, Parts parts = Parts::all) : folder_(std::move(folder)), parts_(parts) {}
+
+  /// Null where the run has not ended. Throws Error for a damaged file.
+  const RunResult* find(const std::string& id);
+  /// find() as plan() and analyse() take it; this must outlive it.
+  KnownResults known() {
+    return [this](const std::string& id) { return find(id); };
+  }
+
+ private:
+  StudyFolder folder_;
+  Parts parts_;
+  std::map<std::string, RunResult> results_;
+};
+
+/// How many of the runs that are planned so far ended how.
+struct StudyCounts {
+  std::size_t planned = 0, finished = 0, diverged = 0, failed = 0, running = 0;
+  std::size_t ended() const { return finished + diverged + failed; }
+};
+StudyCounts count(const Study& study, const StudyFolder& folder, StudyResults& results);
+
+}  // namespace surd

@@ -1,0 +1,169 @@
+#include "experiments/study/work/worker.hpp"
+
+#include "autograd/blas.hpp"
+#include "experiments/program/exit_code.hpp"
+#include "experiments/run/run_training.hpp"
+#include "experiments/study/work/child_process.hpp"
+#include "train/storage/json_object.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+namespace surd {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A run of a study is made again where the machine stops, and it is synced as a whole before it counts: what it writes
+/// meanwhile need not survive.
+class UnsyncedCalls : public SystemCalls {
+ public:
+  int sync(int) override { return 0; }
+};
+
+/// In the child: the run, with all it prints in its log.
+int make_run(const StudyFolder& folder, const std::string& id, const ConfigFile& file, bool keep_checkpoints) {
+  const int log = ::open(folder.log(id).c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
+  if (log >= 0) {
+    ::dup2(log, STDOUT_FILENO);
+    ::dup2(log, STDERR_FILENO);
+    ::close(log);
+  }
+  UnsyncedCalls quick;
+  const ReplacedSystemCalls replaced(quick);
+  blas::initialize();
+  Console console;
+  const RunFolder run(folder.run(id));
+  RunRequest request;
+  request.resume = keep_checkpoints && run.begun();
+  request.checkpoints = keep_checkpoints;
+  if (request.resume) request.lock = run.lock();
+  return run_training(file, run, std::move(request), console);
+}
+
+/// The last lines of a text.
+std::string tail(const std::string& text) {
+  constexpr std::size_t most_lines = 8, most_bytes = 800;
+  std::size_t begin = text.size();
+  for (std::size_t lines = 0; begin > 0 && text.size() - begin < most_bytes; --begin)
+    if (text[begin - 1] == '\n' && begin < text.size() && ++lines == most_lines) break;
+  std::string end = text.substr(begin);
+  while (!end.empty() && end.back() == '\n') end.pop_back();
+  return end;
+}
+
+std::string log_of(const StudyFolder& folder, const std::string& id) {
+  return path_exists(folder.log(id)) ? read_file(folder.log(id)) : "";
+}
+
+/// "diverged at update 7: encoder.0: softmax is not finite"
+std::string divergence(const StudyFolder& folder, const std::string& id) {
+  const std::string file = RunFolder(folder.run(id)).summary();
+  const JsonObject where = JsonObject(read_file(file), file, "remove the run's folder").object("diverged");
+  return Diverged(where.count("update"), where.text("where")).what();
+}
+
+std::string failure(const StudyFolder& folder, const std::string& id, const ChildEnd& end) {
+  const std::string last = tail(log_of(folder, id));
+  std::string what = fmt::format("exit code {}", end.code);
+  if (end.signal != 0)
+    what = fmt::format("signal {} ({}{})", end.signal, strsignal(end.signal),
+                       end.signal == SIGKILL ? "; perhaps the machine ran out of memory" : "");
+  return last.empty() ? what : what + "\n" + last;
+}
+
+bool stopped_by_hand(const ChildEnd& end) {
+  return end.signal == SIGINT || end.signal == SIGTERM || end.code == 128 + SIGINT || end.code == 128 + SIGTERM;
+}
+
+/// What a killed worker left of a run.
+void remove_remains(const StudyFolder& folder, const std::string& id) {
+  std::error_code error;
+  fs::remove_all(folder.run(id), error);
+  expect(!error, folder.run(id), "cannot be removed: {}", error.message());
+}
+
+class Worker {
+ public:
+  Worker(const StudyFolder& folder, const Study& study, const StopSignals& signals, const RunEnded& run_ended)
+      : folder_(folder),
+        study_(study),
+        signals_(signals),
+        run_ended_(run_ended),
+        keep_checkpoints_(folder.keep_checkpoints()) {}
+
+  /// Whether it was made to its end, here.
+  bool make(const PlannedRun& run) {
+    const std::string id = run.id(study_);
+    const std::unique_ptr<File> claim = folder_.claim(id);
+    if (!claim) return false;
+    if (!keep_checkpoints_) remove_remains(folder_, id);
+    std::error_code ignored;
+    fs::create_directories(folder_.run(id), ignored);
+    try {
+      const ConfigFile file = study_.config_file(run.arm, run.settings, run.seed);
+      const pid_t child = start_child([&] { return make_run(folder_, id, file, keep_checkpoints_); });
+      const ChildEnd end = wait_for_child(child, signals_);
+      if (stopped_by_hand(end)) return false;
+      note(id, end, file.config);
+    } catch (const ConfigError& error) {  // a value that the tuning came to by extending its grid
+      finish(id, RunResult::Status::failed, error.what(), study_.config(run.arm, {}, run.seed));
+    }
+    return true;
+  }
+
+ private:
+  void note(const std::string& id, const ChildEnd& end, const RunConfig& config) {
+    if (end.signal == 0 && end.code == exit_done)
+      finish(id, RunResult::Status::finished, "", config);
+    else if (end.signal == 0 && end.code == exit_diverged)
+      finish(id, RunResult::Status::diverged, divergence(folder_, id), config);
+    else
+      finish(id, RunResult::Status::failed, failure(folder_, id, end), config);
+  }
+  void finish(const std::string& id, RunResult::Status status, const std::string& message, const RunConfig& config) {
+    if (!keep_checkpoints_) {
+      std::error_code ignored;
+      fs::remove(RunFolder(folder_.run(id)).checkpoints(), ignored);  // it is empty
+    }
+    folder_.end(id, status, message, config);
+    run_ended_(id, status, message);
+  }
+
+  const StudyFolder& folder_;
+  const Study& study_;
+  const StopSignals& signals_;
+  const RunEnded& run_ended_;
+  bool keep_checkpoints_;
+};
+
+}  // namespace
+
+bool work_on(const StudyFolder& folder, const Study& study, const StopSignals& signals, const RunEnded& run_ended) {
+  constexpr double seconds_between_looks = 0.1;
+  const bool of_evaluations =
+      !study.tuning || (study.metric(study.tuning->metric).kind != MetricSpec::Kind::probe &&
+                        study.metric(study.tuning->metric).kind != MetricSpec::Kind::expression);
+  StudyResults results(folder, of_evaluations ? StudyResults::Parts::metrics : StudyResults::Parts::all);
+  Worker worker(folder, study, signals, run_ended);
+  while (signals.received() == 0) {
+    bool complete = true, made = false;
+    for (const PlannedRun& run : plan(study, results.known())) {
+      if (folder.ended(run.id(study))) continue;
+      complete = false;
+      made = worker.make(run);
+      if (signals.received() != 0) return false;
+      if (made) break;  // it may have decided what comes next
+    }
+    if (complete) return true;
+    if (!made) pause(seconds_between_looks);
+  }
+  return false;
+}
+
+}  // namespace surd

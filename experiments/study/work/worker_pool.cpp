@@ -1,0 +1,155 @@
+#include "experiments/study/work/worker_pool.hpp"
+
+#include "autograd/blas.hpp"
+#include "experiments/program/exit_code.hpp"
+#include "experiments/run/experiment.hpp"
+#include "experiments/study/work/child_process.hpp"
+#include "experiments/study/work/worker.hpp"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+namespace surd {
+namespace {
+
+/// The workers, each a process; one that is killed is replaced.
+class Pool {
+ public:
+  Pool(const StudyFolder& folder, const Study& study, std::size_t jobs) : folder_(folder), study_(study) {
+    while (workers_.size() < jobs) start();
+  }
+
+  bool empty() const { return workers_.empty(); }
+  void stop() const {
+    for (const pid_t worker : workers_) ::kill(worker, SIGTERM);
+  }
+  /// Takes those that have ended out of the list. Throws Error where they keep failing.
+  void reap(bool stopping) {
+    for (auto worker = workers_.begin(); worker != workers_.end();) {
+      int status = 0;
+      if (::waitpid(*worker, &status, WNOHANG) != *worker) {
+        ++worker;
+        continue;
+      }
+      worker = workers_.erase(worker);
+      const bool well = WIFEXITED(status) && WEXITSTATUS(status) == exit_done;
+      if (!well && !stopping) ++lost_;
+      if (!well && !stopping && lost_ <= most_lost) return start();
+    }
+  }
+
+ private:
+  static constexpr std::size_t most_lost = 20;
+
+  void start() {
+    workers_.insert(start_child([&]() -> int {
+      const StopSignals signals;
+      work_on(folder_, study_, signals, [](const std::string&, RunResult::Status, const std::string&) {});
+      return exit_done;
+    }));
+  }
+
+  const StudyFolder& folder_;
+  const Study& study_;
+  std::set<pid_t> workers_;
+  std::size_t lost_ = 0;
+};
+
+/// Times updates and the first evaluation, and ends the run after it.
+class Stopwatch : public TrainListener {
+ public:
+  void updated(const UpdateRecord& record) override {
+    if (record.update == 1) first_ = Clock::now();  // the first one also fills the pool of memory
+    last_ = Clock::now();
+    updates_ = record.update;
+  }
+  void evaluated(std::uint64_t update, const Evaluation&, bool) override {
+    if (update == 0) return;
+    evaluation_ = seconds(last_, Clock::now());
+    over_ = true;
+  }
+  bool interrupted() override { return over_; }
+
+  double of_run(const TrainOptions& options) const {
+    const double update = updates_ > 1 ? seconds(first_, last_) / static_cast<double>(updates_ - 1) : 0;
+    const auto updates = static_cast<double>(options.updates);
+    return updates * update + (1 + updates / static_cast<double>(options.evaluate_every)) * evaluation_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double seconds(Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+  }
+
+  Clock::time_point first_, last_;
+  std::uint64_t updates_ = 0;
+  double evaluation_ = 0;
+  bool over_ = false;
+};
+
+double time_run(const ConfigFile& file) {
+  blas::initialize();
+  const auto start = std::chrono::steady_clock::now();
+  const Experiment experiment(file);
+  const double build = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const Dataset& data = *experiment.dataset;
+  Model& model = *experiment.model;
+  const Training training{model.transformer(), model.parameters(),  *experiment.optimizer, *experiment.schedule,
+                          data.split("train"), data.split("valid"), file.config.seed};
+  TrainOptions options = file.config.train;
+  options.evaluate_every = std::min<std::size_t>(options.evaluate_every, 6);
+  Stopwatch stopwatch;
+  train(training, options, {}, stopwatch);
+  return build + stopwatch.of_run(file.config.train);
+}
+
+}  // namespace
+
+PoolEnd run_workers(const StudyFolder& folder, const Study& study, std::size_t jobs, Console& console) {
+  constexpr double seconds_between_looks = 0.2;
+  const StopSignals signals;
+  StudyResults results(folder, StudyResults::Parts::metrics);
+  Pool pool(folder, study, jobs);
+  for (bool told = false; !pool.empty();) {
+    if (signals.received() != 0 && !told) {
+      console.warn("stopping after the update that each run is at; --resume goes on");
+      pool.stop();
+      told = true;
+    }
+    const StudyCounts counts = count(study, folder, results);
+    console.progress(counts.ended(), counts.planned,
+                     fmt::format("{} running, {} diverged, {} failed", counts.running, counts.diverged, counts.failed));
+    pause(seconds_between_looks);
+    pool.reap(told);
+  }
+  console.end_progress();
+  return {count(study, folder, results), signals.received()};
+}
+
+std::optional<double> estimated_seconds(const ConfigFile& file) {
+  int ends[2];
+  if (::pipe(ends) != 0) return std::nullopt;
+  const pid_t child = start_child([&]() -> int {
+    double seconds = 0;
+    try {
+      seconds = time_run(file);
+    } catch (const Error&) {  // one that diverges at once tells no time
+      return exit_failed;
+    }
+    return ::write(ends[1], &seconds, sizeof seconds) == sizeof seconds ? exit_done : exit_failed;
+  });
+  ::close(ends[1]);
+  double seconds = 0;
+  const bool read = ::read(ends[0], &seconds, sizeof seconds) == sizeof seconds;
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  return read ? std::optional(seconds) : std::nullopt;
+}
+
+}  // namespace surd

@@ -1,0 +1,129 @@
+#include "../../data/temporary_directory.hpp"
+#include "../program.hpp"
+#include "train/storage/files.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+using namespace surd;
+using namespace surd::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A short run of `copy`, made once.
+struct TrainedRun {
+  TemporaryDirectory folder;
+  std::string path = folder.path("run");
+  std::string checkpoints = path + "/checkpoints/";
+
+  TrainedRun() {
+    const std::string config =
+        folder.write("tiny.yaml",
+                     "task: {name: copy, train_size: 60, valid_size: 8, test_size: 8, vocabulary: 9, max_length: 3}\n"
+                     "model: {d_model: 8, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 8}}\n"
+                     "train: {updates: 4, batch_size: 16, evaluate_every: 2, checkpoint_every: 2}\n");
+    REQUIRE(program("train " + config + " --out " + path).exit_code == 0);
+  }
+  Outcome translate(const std::string& input, const std::string& more = "") const {
+    return shell("printf '" + input + "' | " SURD_EXECUTABLE " translate " + path + " " + more);
+  }
+};
+
+std::string without_line(const std::string& text, std::size_t number) {
+  std::size_t begin = 0;
+  while (number-- > 1) begin = text.find('\n', begin) + 1;
+  return text.substr(0, begin) + text.substr(text.find('\n', begin) + 1);
+}
+
+}  // namespace
+
+TEST_CASE("what is no ordinary line of standard input") {
+  const TrainedRun run;
+  const std::string plain = run.translate("a b\\nc\\n").output;
+  CHECK(run.translate("\\357\\273\\277a b\\r\\nc").output == plain);  // a byte order mark, CRLF, no last newline
+  for (const char* batch : {"--batch-size 1", "--batch-size 2", "--batch-size 64"}) {
+    const std::string blanks = run.translate("a b\\n\\n \\nc\\n\\n", batch).output;
+    CAPTURE(blanks);
+    CHECK(blanks == without_line(plain, 2) + "\n\n" + without_line(plain, 1) + "\n");
+  }
+  const Outcome invalid = run.translate("a b\\nc\\nb \\377\\n");
+  CHECK(invalid.exit_code == 1);
+  CHECK(contains(invalid.output, plain));  // the lines before it
+  CHECK(contains(invalid.output, "error: standard input:3:3: invalid UTF-8 (byte 0xff)"));
+  const Outcome folder = shell(SURD_EXECUTABLE " translate " + run.path + " < " + run.folder.path());
+  CHECK(folder.exit_code == 1);
+  CHECK(contains(folder.output, "standard input: line 1 cannot be read: Is a directory"));
+  CHECK(run.translate("").exit_code == 0);
+}
+
+TEST_CASE("a checkpoint that cannot be used is answered with those there are") {
+  const TrainedRun run;
+  const std::string holds = "holds best.safetensors, update-00000002.safetensors, update-00000004.safetensors";
+  const Outcome nonsense = program("eval " + run.path + " --checkpoint nonsense");
+  CHECK(nonsense.exit_code == 2);
+  CHECK(contains(nonsense.output, "there is no file 'nonsense'; --checkpoint takes best, last or a file"));
+  CHECK(contains(nonsense.output, holds));
+
+  std::string bytes = read_file(run.checkpoints + "best.safetensors");
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  write_file_atomically(run.checkpoints + "best.safetensors", bytes);
+  for (const std::string command : {"eval ", "translate "}) {
+    const Outcome damaged = shell(SURD_EXECUTABLE " " + command + run.path + " < /dev/null");
+    CHECK(damaged.exit_code == 1);
+    CHECK(contains(damaged.output, "best.safetensors: the checksum does not match"));
+    CHECK(contains(damaged.output, holds));
+  }
+  CHECK(program("eval " + run.path + " --checkpoint last").exit_code == 0);
+  CHECK(program("eval " + run.path + " --checkpoint " + run.checkpoints + "update-00000002.safetensors").exit_code ==
+        0);
+  fs::remove_all(run.path + "/checkpoints");
+  const Outcome none = program("eval " + run.path);
+  CHECK(none.exit_code == 2);
+  CHECK(contains(none.output, "there is no checkpoint yet"));
+}
+
+TEST_CASE("a split or a run that is not there is a mistake of usage") {
+  const TrainedRun run;
+  for (const std::string command : {"eval ", "samples "}) {
+    const Outcome split = program(command + run.path + " --split nonsense");
+    CHECK(split.exit_code == 2);
+    CHECK(contains(split.output, "there is no split 'nonsense'; there are train, valid, test"));
+    CHECK(program(command + run.folder.path("nowhere")).exit_code == 2);
+  }
+  const std::string s = run.folder.write("s", "a\nb\n"), t = run.folder.write("t", "a\n");
+  CHECK(program("score " + run.path + " --source " + s + " --target " + t).exit_code == 2);
+}
+
+TEST_CASE("a summary that was damaged by hand names its key and the way out") {
+  const TrainedRun run;
+  const std::string summary = run.path + "/summary.json", whole = read_file(summary);
+  struct Damage {
+    const char *from, *to, *message;
+  };
+  for (const Damage& damage : {Damage{"\"finished\": true", "\"finished\": 7", "'finished' is neither true nor false"},
+                               Damage{"\"diverged\"", "\"divurged\"", "has no 'diverged'"},
+                               Damage{"\"last\": {", "\"last\": [], \"x\": {", "'last' is not an object"},
+                               Damage{"\"last\": {", "\"last\": {}, \"x\": {", "has no 'last.loss'"},
+                               Damage{"{", "", "is not a JSON object"}}) {
+    std::string text = whole;
+    REQUIRE(text.find(damage.from) != std::string::npos);
+    text.replace(text.find(damage.from), std::string(damage.from).size(), damage.to);
+    write_file_atomically(summary, text);
+    const Outcome compared = program("compare " + run.path);
+    CAPTURE(compared.output);
+    CHECK(compared.exit_code == 1);  // nothing is left to compare
+    CHECK(contains(compared.output, "summary.json: " + std::string(damage.message)));
+    CHECK(contains(compared.output, "surd train " + run.path + "/config.yaml --out " + run.path + " --resume"));
+    CHECK_FALSE(contains(compared.output, "json.exception"));
+  }
+  // The way out leads out.
+  fs::remove(summary);
+  CHECK(program("train " + run.path + "/config.yaml --out " + run.path + " --resume").exit_code == 0);
+  CHECK(program("compare " + run.path).exit_code == 0);
+  write_file_atomically(summary, "{\"finished\": \"yes\"}");
+  CHECK(program("train " + run.path + "/config.yaml --out " + run.path + " --resume").exit_code == 0);
+  CHECK(program("compare " + run.path).exit_code == 0);
+}

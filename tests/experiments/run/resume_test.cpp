@@ -1,0 +1,200 @@
+#include "experiments/run/run_folder.hpp"
+#include "tests/experiments/run/small_run.hpp"
+#include "train/storage/checkpoint.hpp"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+
+namespace {
+
+using namespace surd;
+using namespace surd::test;
+namespace fs = std::filesystem;
+
+struct Killed {};
+
+constexpr std::uint64_t updates = 10;
+
+nlohmann::json summary_of(const SmallRun& run, const std::string& name) {
+  auto summary = nlohmann::json::parse(read_file(run.directory.path(name) + "/summary.json"));
+  for (const char* of_this_process : {"wall_seconds", "tokens_per_second", "peak_memory_bytes"})
+    summary.erase(of_this_process);
+  return summary;
+}
+
+TEST_CASE("the train command, killed or stopped at any update and resumed, ends with the same bits") {
+  for (const char* replicas : {"1", "2", "3"}) {
+    SmallRun run;
+    run.settings = {std::string("train.replicas=") + replicas};
+    REQUIRE(run.train(run.arguments("whole")) == 0);
+    const std::string whole = run.result("whole");
+    for (std::uint64_t k = 1; k <= updates; ++k) {
+      for (const int stop : {SIGKILL, SIGINT, SIGTERM}) {
+        CAPTURE(replicas);
+        CAPTURE(k);
+        CAPTURE(stop);
+        TrainArguments arguments = run.arguments("stopped");
+        arguments.after_update = [&](std::uint64_t update) {
+          if (update != k) return;
+          if (stop == SIGKILL) throw Killed();  // nothing more is written, as if it were killed
+          raise(stop);
+        };
+        if (stop == SIGKILL)
+          CHECK_THROWS_AS(run.train(arguments), Killed);
+        else
+          CHECK(run.train(arguments) == (k == updates ? 0 : 128 + stop));  // after the last one it is finished
+        CHECK(run.train(run.arguments("stopped", true)) == 0);
+        CHECK(run.result("stopped") == whole);
+        CHECK(summary_of(run, "stopped") == summary_of(run, "whole"));
+        fs::remove_all(run.directory.path("stopped"));
+      }
+    }
+  }
+}
+
+TEST_CASE("a run that is killed at every update, one after the other, ends with the same bits") {
+  SmallRun run;
+  run.settings = {"train.checkpoint_every=1"};
+  REQUIRE(run.train(run.arguments("whole")) == 0);
+  for (std::uint64_t k = 2; k <= updates; ++k) {
+    TrainArguments arguments = run.arguments("stopped", true);
+    arguments.after_update = [&](std::uint64_t update) {
+      if (update == k) throw Killed();
+    };
+    CHECK_THROWS_AS(run.train(arguments), Killed);
+  }
+  CHECK(run.train(run.arguments("stopped", true)) == 0);
+  CHECK(run.result("stopped") == run.result("whole"));
+}
+
+TEST_CASE("a damaged latest checkpoint is passed over, and the run still ends with the same bits") {
+  SmallRun run;
+  REQUIRE(run.train(run.arguments("whole")) == 0);
+  TrainArguments arguments = run.arguments("stopped");
+  arguments.after_update = [&](std::uint64_t update) {
+    if (update == 9) throw Killed();
+  };
+  CHECK_THROWS_AS(run.train(arguments), Killed);
+  const std::string latest = Checkpoints(run.directory.path("stopped/checkpoints"), 2).last_path();
+  std::string bytes = read_file(latest);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  write_file_atomically(latest, bytes);
+  CHECK(run.train(run.arguments("stopped", true)) == 0);
+  CHECK(run.result("stopped") == run.result("whole"));
+}
+
+TEST_CASE("temporary files of a killed run are removed on resume") {
+  SmallRun run;
+  REQUIRE(run.train(run.arguments("whole")) == 0);
+  TrainArguments arguments = run.arguments("stopped");
+  arguments.after_update = [&](std::uint64_t update) {
+    if (update == 7) throw Killed();
+  };
+  CHECK_THROWS_AS(run.train(arguments), Killed);
+  const std::vector<std::string> left = {"stopped/checkpoints/update-00000008.safetensors.tmp",
+                                         "stopped/checkpoints/best.safetensors.tmp", "stopped/summary.json.tmp",
+                                         "stopped/vocabulary/source.txt.tmp"};
+  for (const std::string& name : left) run.directory.write(name, "torn");
+  CHECK(run.train(run.arguments("stopped", true)) == 0);
+  for (const std::string& name : left) CHECK_FALSE(fs::exists(run.directory.path(name)));
+  CHECK(run.result("stopped") == run.result("whole"));
+}
+
+TEST_CASE("a run killed while it was set up begins again; a folder of something else is refused") {
+  SmallRun run;
+  REQUIRE(run.train(run.arguments("whole")) == 0);
+  for (const bool resume : {false, true}) {
+    fs::create_directories(run.directory.path("early/vocabulary"));
+    fs::create_directories(run.directory.path("early/checkpoints"));
+    run.directory.write("early/lock", "pid 1\n");
+    run.directory.write("early/vocabulary/source.txt.tmp", "<pa");
+    run.directory.write("early/config.yaml.tmp", "tas");
+    run.directory.write("early/data.json", "{}");
+    run.directory.write("early/data.json.tmp", "{");
+    CHECK(run.train(run.arguments("early", resume)) == 0);
+    CHECK(run.result("early") == run.result("whole"));
+    fs::remove_all(run.directory.path("early"));
+    fs::create_directories(run.directory.path("early"));
+    run.directory.write("early/thesis.txt", "years of work");
+    CHECK_THROWS_AS(run.train(run.arguments("early", resume)), Error);
+    CHECK(read_file(run.directory.path("early/thesis.txt")) == "years of work");
+    fs::remove_all(run.directory.path("early"));
+  }
+}
+
+TEST_CASE("a NaN ends with exit code 3, and the last good checkpoint can be loaded and gone on from") {
+  SmallRun run;
+  run.settings = {"train.checkpoint_every=1", "optimizer.learning_rate=1e37", "train.clip_norm=null"};
+  const TrainArguments arguments = run.arguments("diverged");
+  CHECK(run.train(arguments) == exit_diverged);
+  const auto summary = summary_of(run, "diverged");
+  CHECK(summary["finished"] == false);
+  const std::uint64_t at = summary["diverged"]["update"];
+  CHECK_FALSE(summary["diverged"]["where"].get<std::string>().empty());
+  CHECK(summary["updates"] == at - 1);
+  REQUIRE(at > 1);
+  const std::string last = Checkpoints(arguments.out + "/checkpoints", 2).last_path();
+  CHECK(last.find("update-0000000" + std::to_string(at - 1)) != std::string::npos);
+  CHECK_NOTHROW(OpenRun(arguments.out, "last"));
+  CHECK(run.train(run.arguments("diverged", true)) == exit_diverged);  // at the same place
+  CHECK(summary_of(run, "diverged")["diverged"] == summary["diverged"]);
+}
+
+TEST_CASE("a second process in the same folder is refused, a later one is not") {
+  SmallRun run;
+  TrainArguments arguments = run.arguments("run");
+  std::string refused;
+  arguments.after_update = [&](std::uint64_t update) {
+    if (update != 5) return;
+    try {
+      train_command(run.arguments("run", true));
+    } catch (const Error& error) {
+      refused = error.what();
+    }
+    throw Killed();
+  };
+  CHECK_THROWS_AS(run.train(arguments), Killed);
+  CAPTURE(refused);
+  CHECK(refused.find("another process (pid " + std::to_string(::getpid()) + ") is training in this folder") !=
+        std::string::npos);
+  CHECK(run.train(run.arguments("run", true)) == 0);
+}
+
+struct FullDisk : SystemCalls {
+  std::int64_t available(const char*) override { return free; }
+  std::int64_t free = 0;
+};
+
+TEST_CASE("a disk without room for the checkpoints is an error before the first update") {
+  SmallRun run;
+  FullDisk disk;
+  const ReplacedSystemCalls replaced(disk);
+  TrainArguments arguments = run.arguments("run");
+  bool updated = false;
+  arguments.after_update = [&](std::uint64_t) { updated = true; };
+  std::string error;
+  try {
+    run.train(arguments);
+  } catch (const Error& e) {
+    error = e.what();
+  }
+  CAPTURE(error);
+  CHECK(error.find("free") != std::string::npos);
+  CHECK(error.find("train.keep_checkpoints") != std::string::npos);
+  CHECK_FALSE(updated);
+  disk.free = -1;  // the system does not say
+  CHECK(run.train(arguments) == 0);
+
+  // What a finished run of the same size used was enough.
+  std::uintmax_t used = 0;
+  for (const auto& entry : fs::directory_iterator(arguments.out + "/checkpoints")) used += entry.file_size();
+  disk.free = static_cast<std::int64_t>(used);
+  CHECK_THROWS_AS(run.train(run.arguments("other")), Error);  // one more is needed while it is written
+  disk.free = static_cast<std::int64_t>(3 * used);
+  CHECK(run.train(run.arguments("other")) == 0);
+}
+
+}  // namespace

@@ -1,0 +1,205 @@
+#include "experiments/program/usage_error.hpp"
+#include "experiments/run/metrics_reader.hpp"
+#include "tests/experiments/run/small_run.hpp"
+#include "train/storage/safetensors.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace {
+
+using namespace surd;
+using namespace surd::test;
+namespace fs = std::filesystem;
+
+struct Killed {};
+
+TEST_CASE("metrics are read as they were written, and anything else names its line") {
+  SmallRun run;
+  REQUIRE(run.train(run.arguments("run")) == 0);
+  const std::string path = run.directory.path("run/metrics.jsonl"), text = read_file(path);
+  const Metrics metrics = read_metrics(path);
+  CHECK(metrics.updates.size() == 5);
+  REQUIRE(metrics.evaluations.size() == 4);
+  CHECK(metrics.updates.back().update == 10);
+  CHECK(metrics.evaluations.back().loss ==
+        nlohmann::json::parse(read_file(run.directory.path("run/summary.json")))["last"]["loss"].get<double>());
+  CHECK(decode_metrics(text.substr(0, text.size() - 1), "m").evaluations.size() == 3);  // its last line is torn
+  const auto error_of = [](const std::string& lines) -> std::string {
+    try {
+      decode_metrics(lines, "m");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string good =
+      R"({"event":"evaluation","update":1,"loss":null,"perplexity":1,"token_accuracy":0,"best":true})"
+      "\n";
+  CHECK(error_of(good).empty());
+  CHECK(std::isnan(decode_metrics(good, "m").evaluations.front().loss));
+  const std::string way_out = "; the file was changed by hand: put the line back, or train again into another folder";
+  CHECK(error_of(good + "{}\n") == "m:2: has no 'event'" + way_out);
+  CHECK(error_of("\n") == "m:1: is not a JSON object" + way_out);
+  CHECK(error_of("[]\n") == "m:1: is not a JSON object" + way_out);
+  CHECK(error_of("{\"event\":1}\n") == "m:1: 'event' is not a text" + way_out);
+  CHECK(error_of("{\"event\":\"x\"}\n").find("neither") != std::string::npos);
+  CHECK(error_of("{\"event\":\"update\",\"update\":-1}\n") == "m:1: 'update' is not a count" + way_out);
+}
+
+TEST_CASE("a run does not go on with other data, and says what changed") {
+  SmallRun run;
+  const auto write = [&](const char* name, const char* text) { run.directory.write(name, text); };
+  std::string files;
+  for (const char* name :
+       {"train_source", "train_target", "valid_source", "valid_target", "test_source", "test_target"}) {
+    write(name, "a b\nc a\nb\n");
+    files += std::string(", ") + name + ": " + run.directory.path(name);
+  }
+  run.directory.write("small.yaml", "task: {name: parallel_text" + files + "}\n" +
+                                        std::string(small_config).substr(std::string(small_config).find("model:")));
+  REQUIRE(run.train(run.arguments("whole")) == 0);
+  TrainArguments arguments = run.arguments("run");
+  arguments.after_update = [](std::uint64_t update) {
+    if (update == 5) throw Killed();
+  };
+  CHECK_THROWS_AS(run.train(arguments), Killed);
+  const auto refusal = [&]() -> std::string {
+    try {
+      run.train(run.arguments("run", true));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  write("train_source", "a b\nc c\nb\n");
+  CHECK(refusal().find("\n  train: other text in its 3 pairs\nput the files back") != std::string::npos);
+  write("train_source", "a b\nc a\nb\n");
+  for (const char* name : {"valid_source", "valid_target"}) write(name, "a b\nc a\n");
+  CHECK(refusal().find("\n  valid: 3 -> 2 pairs\n") != std::string::npos);
+  for (const char* name : {"valid_source", "valid_target"}) write(name, "a b\nc a\nb\n");
+  // Where one line ends and the next begins is part of the text.
+  write("train_target", "a\nb c\na b\n");
+  CHECK_FALSE(refusal().empty());
+  write("train_target", "a b\nc a\nb\n");
+  write("test_source", "a\na\na\n");  // training does not look at it
+  CHECK(run.train(run.arguments("run", true)) == 0);
+  CHECK(run.result("run") == run.result("whole"));
+}
+
+TEST_CASE("data.json that was damaged by hand names its key") {
+  SmallRun run;
+  TrainArguments arguments = run.arguments("run");
+  arguments.after_update = [](std::uint64_t) { throw Killed(); };
+  CHECK_THROWS_AS(run.train(arguments), Killed);
+  const auto error_with = [&](const char* text) -> std::string {
+    run.directory.write("run/data.json", text);
+    try {
+      run.train(run.arguments("run", true));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(error_with("{").find("data.json: is not a JSON object; ") != std::string::npos);
+  CHECK(error_with("{\"train\": 1}").find("data.json: 'train' is not an object; ") != std::string::npos);
+  CHECK(error_with("{\"train\": {\"pairs\": \"x\"}}").find("'train.pairs' is not a count; ") != std::string::npos);
+}
+
+TEST_CASE("the probe's records are of one batch of an update") {
+  SmallRun run;
+  REQUIRE(run.train(run.arguments("run")) == 0);  // accumulates two
+  std::map<std::string, int> seen;
+  std::istringstream lines(read_file(run.directory.path("run/probe.jsonl")));
+  for (std::string line; std::getline(lines, line);) {
+    auto record = nlohmann::json::parse(line);
+    if (record["what"] == "scores" || record["what"] == "weights") {
+      record.erase("value");
+      ++seen[record.dump()];
+    }
+  }
+  CHECK(seen.size() == 3 * 3 * 6);  // updates (1, 5 and 10), attentions, statistics
+  for (const auto& [record, times] : seen) CHECK_MESSAGE(times == 1, record);
+}
+
+TEST_CASE("the probe watches update 1 and every multiple, before and after each is applied") {
+  SmallRun run;
+  run.settings = {"probe.every=4", "train.replicas=2"};
+  REQUIRE(run.train(run.arguments("run")) == 0);
+  const std::set<int> watched = {1, 4, 8};
+  std::map<std::string, std::set<int>> updates;
+  std::istringstream lines(read_file(run.directory.path("run/probe.jsonl")));
+  for (std::string line; std::getline(lines, line);) {
+    const auto record = nlohmann::json::parse(line);
+    CHECK_MESSAGE(record["value"].is_number(), line);
+    updates[record["statistic"]].insert(record["update"].get<int>());
+  }
+  for (const char* statistic : {"rms", "gradient_rms", "norm", "gradient_norm", "gradient_norm_input", "update_ratio",
+                                "update_ratio_touched", "entropy", "own_input", "rho", "squared_norm", "p95"})
+    CHECK_MESSAGE(updates[statistic] == watched, statistic);
+}
+
+TEST_CASE("watching changes no bit of training, and who does not watch has no probe.jsonl") {
+  SmallRun run;
+  run.settings = {"probe.every=0"};
+  REQUIRE(run.train(run.arguments("off")) == 0);
+  REQUIRE(run.train(run.arguments("off_again")) == 0);
+  run.settings = {"probe.every=1"};
+  REQUIRE(run.train(run.arguments("on")) == 0);
+  const auto file = [&](const std::string& name) { return read_file(run.directory.path(name)); };
+  CHECK_FALSE(fs::exists(run.directory.path("off/probe.jsonl")));
+  for (const char* name : {"/checkpoints/best.safetensors", "/checkpoints/update-00000010.safetensors"}) {
+    CHECK(file(std::string("off") + name) == file(std::string("off_again") + name));
+    // Metadata tell how long probe.jsonl is; the tensors are the same.
+    const TensorFile off = read_safetensors(run.directory.path(std::string("off") + name)),
+                     on = read_safetensors(run.directory.path(std::string("on") + name));
+    REQUIRE(off.tensors.size() == on.tensors.size());
+    for (const auto& [key, tensor] : off.tensors) CHECK_MESSAGE(tensor == on.tensors.at(key), key);
+  }
+  CHECK(file("off/metrics.jsonl") == file("on/metrics.jsonl"));
+}
+
+TEST_CASE("an evaluation before the first update is logged as update 0, and once where the run is resumed") {
+  SmallRun run;
+  REQUIRE(run.train(run.arguments("without")) == 0);
+  run.settings = {"train.evaluate_at_start=true"};
+  REQUIRE(run.train(run.arguments("with")) == 0);
+  TrainArguments arguments = run.arguments("killed");
+  for (const std::uint64_t last : {2, 6}) {  // before the first checkpoint and after it
+    arguments.resume = last == 6;
+    arguments.after_update = [=](std::uint64_t update) {
+      if (update == last) throw Killed();
+    };
+    CHECK_THROWS_AS(run.train(arguments), Killed);
+  }
+  REQUIRE(run.train(run.arguments("killed", true)) == 0);
+  CHECK(run.result("killed") == run.result("with"));
+
+  const std::string with = read_file(run.directory.path("with/metrics.jsonl"));
+  const std::size_t first_line = with.find('\n') + 1;
+  CHECK(with.substr(first_line) == read_file(run.directory.path("without/metrics.jsonl")));
+  const EvaluationRecord start = decode_metrics(with, "with").evaluations.front();
+  CHECK(start.update == 0);
+  CHECK_FALSE(start.best);
+}
+
+TEST_CASE("a folder that the system does not show is an error with its name") {
+  SmallRun run;
+  fs::create_directory_symlink("circle", run.directory.path("circle"));  // to itself: root may not look either
+  std::string message;
+  try {
+    run.train(run.arguments("circle"));
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  CAPTURE(message);
+  CHECK(message.find("circle: cannot be looked at: Too many levels of symbolic links; ") != std::string::npos);
+}
+
+}  // namespace

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "experiments/commands/commands.hpp"
+#include "tests/data/temporary_directory.hpp"
+#include "train/storage/files.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+/// Runs of the train command inside the test's own process, quick enough for hundreds of them.
+namespace surd::test {
+
+/// Nothing is printed as long as it lives.
+class Silence {
+ public:
+  Silence() : output_(::dup(1)), errors_(::dup(2)) {
+    std::fflush(nullptr);
+    const int nowhere = ::open("/dev/null", O_WRONLY);
+    ::dup2(nowhere, 1);
+    ::dup2(nowhere, 2);
+    ::close(nowhere);
+  }
+  ~Silence() {
+    std::fflush(nullptr);
+    ::dup2(output_, 1);
+    ::dup2(errors_, 2);
+    ::close(output_);
+    ::close(errors_);
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  int output_, errors_;
+};
+
+/// Two batches an update and seven batches an epoch: epochs end within updates. Evaluations, checkpoints and the lines
+/// of the logs fall on different updates.
+inline const char* const small_config =
+    "task: {name: copy, train_size: 26, valid_size: 5, test_size: 1, vocabulary: 6, max_length: 3}\n"
+    "model: {d_model: 8, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 8}, dropout: 0.1}\n"
+    "train: {updates: 10, batch_size: 4, accumulate: 2, evaluate_every: 3, checkpoint_every: 4, log_every: 2}\n"
+    "probe: {every: 5}\n";
+
+struct SmallRun {
+  TemporaryDirectory directory;
+  std::string config = directory.write("small.yaml", small_config);
+  std::vector<std::string> settings;
+
+  TrainArguments arguments(const std::string& name, bool resume = false) const {
+    TrainArguments result;
+    result.config = config;
+    result.settings = settings;
+    result.out = directory.path(name);
+    result.resume = resume;
+    return result;
+  }
+  int train(const TrainArguments& arguments) const {
+    const Silence silence;
+    return train_command(arguments);
+  }
+  /// Everything a run must have in common with one that was never stopped: parameters, optimizer state, state of
+  /// training, logs, vocabularies, config.
+  std::string result(const std::string& name, int updates = 10) const {
+    std::string all;
+    char last[64];
+    std::snprintf(last, sizeof last, "/checkpoints/update-%08d.safetensors", updates);
+    for (const char* file : {"/config.yaml", "/vocabulary/source.txt", "/vocabulary/target.txt", "/metrics.jsonl",
+                             "/probe.jsonl", "/checkpoints/best.safetensors", static_cast<const char*>(last)})
+      all += read_file(directory.path(name) + file);
+    return all;
+  }
+};
+
+}  // namespace surd::test

@@ -1,0 +1,356 @@
+#include "autograd/base/random.hpp"
+#include "study_runs.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace surd;
+using namespace surd::test;
+
+namespace {
+
+using Kind = Hypothesis::Kind;
+using Values = std::vector<double>;
+
+const Levels scales = {{"one", 1.0}, {"sqrt(d)", 8.0}};
+const Values noise = {0.02, -0.01, 0.03, 0, -0.02, 0.01, -0.03, 0.015, -0.005, 0.025};
+
+Values around(double middle, std::size_t seeds = 10) {
+  Values values;
+  for (std::size_t i = 0; i < seeds; ++i) values.push_back(middle + noise[i]);
+  return values;
+}
+/// The noise in another order, so that differences vary.
+Values around_too(double middle, std::size_t seeds = 10) {
+  Values values;
+  for (std::size_t i = 0; i < seeds; ++i) values.push_back(middle + noise[(3 * i + 1) % seeds]);
+  return values;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// What becomes of one hypothesis about arms one (0) and sqrt(d) (1) with these final losses.
+HypothesisResult judged(const Hypothesis& hypothesis, const Values& one, const Values& sqrt) {
+  Study study = study_of({{"alpha", scales}}, one.size());
+  study.hypotheses = {hypothesis};
+  Results results(study);
+  results.losses(0, one);
+  results.losses(1, sqrt);
+  return analyse(study, results.known()).hypotheses.at(0);
+}
+
+Hypothesis lower(double margin = 0) {
+  return hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}}, {{"alpha", "one"}}, "lower", margin);
+}
+
+}  // namespace
+
+TEST_CASE("a difference needs its interval and its p on one side of 0") {
+  const HypothesisResult supported = judged(lower(), around(1), around_too(0.5));
+  CHECK(supported.verdict == Verdict::supported);
+  CHECK(*supported.p == 2.0 / 1024);
+  CHECK(*supported.p_holm == 2.0 / 1024);
+  REQUIRE(supported.checks.size() == 1);
+  CHECK(supported.checks[0].effect == doctest::Approx(-0.5));  // sqrt(d) - one
+  CHECK(supported.checks[0].interval.high < -0.45);
+  CHECK(supported.checks[0].interval.low > -0.55);
+  CHECK(supported.checks[0].label == "alpha=sqrt(d) - alpha=one");
+  CHECK(supported.checks[0].seeds.size() == 10);
+  CHECK(contains(supported.reason, "final_loss of alpha=sqrt(d) minus alpha=one is -0.5 nats [-0.5"));
+  CHECK(contains(supported.reason, "p = 0.001953 (0.001953 after Holm), 10 seeds, nothing tuned, as expected"));
+
+  const HypothesisResult refuted = judged(lower(), around(0.5), around_too(1));
+  CHECK(refuted.verdict == Verdict::refuted);
+  CHECK(contains(refuted.reason, "against what was expected (lower than 0)"));
+  Hypothesis higher = lower();
+  higher.expect = "higher";
+  CHECK(judged(higher, around(0.5), around_too(1)).verdict == Verdict::supported);
+
+  const HypothesisResult undecided = judged(lower(), around(1), around_too(1));
+  CHECK(undecided.verdict == Verdict::undecided);
+  CHECK(*undecided.p > 0.05);
+  CHECK(contains(undecided.reason, "10 seeds, nothing tuned, which does not decide whether it is lower than 0."));
+}
+
+TEST_CASE("a margin has to be exceeded") {
+  CHECK(judged(lower(0.4), around(1), around_too(0.5)).verdict == Verdict::supported);
+  CHECK(judged(lower(0.5), around(1), around_too(0.5)).verdict == Verdict::undecided);
+  CHECK(judged(lower(0.6), around(1), around_too(0.5)).verdict == Verdict::refuted);
+  CHECK(contains(judged(lower(0.4), around(1), around_too(0.5)).reason, "lower than 0 by more than 0.4 nats"));
+}
+
+TEST_CASE("fewer than six seeds decide nothing, and the reason says why") {
+  const HypothesisResult five = judged(lower(), around(1, 5), around(0.5, 5));
+  CHECK(five.verdict == Verdict::undecided);
+  CHECK_FALSE(five.p.has_value());
+  CHECK(contains(five.reason, "6 seeds are needed and there are 5"));
+  CHECK(contains(five.reason, "0.0625"));
+  CHECK(contains(five.reason, "is -0.5 nats"));
+  CHECK(judged(lower(), around(1, 6), around(0.5, 6)).verdict == Verdict::supported);
+  CHECK(judged(hypothesis_of(Kind::equivalence, {{"alpha", "one"}}, {{"alpha", "sqrt(d)"}}, "", 1), around(1, 5),
+               around(1, 5))
+            .verdict == Verdict::undecided);
+}
+
+TEST_CASE("a run that failed or has not ended is counted, not dropped") {
+  Study study = study_of({{"alpha", scales}}, 10);
+  study.hypotheses = {lower()};
+  Results results(study);
+  results.losses(0, around(1));
+  results.losses(1, around(0.5));
+  results.at(1, 3) = failed_run();
+  Analysis analysis = analyse(study, results.known());
+  CHECK(analysis.hypotheses[0].verdict == Verdict::undecided);
+  CHECK_FALSE(analysis.hypotheses[0].p.has_value());
+  CHECK(contains(analysis.hypotheses[0].reason, "of 20 runs 1 failed"));
+  CHECK(analysis.hypotheses[0].checks[0].seeds.size() == 9);
+  CHECK(analysis.failed == 1);
+  CHECK(analysis.endings[1].runs == 10);
+  CHECK(analysis.endings[1].failed == 1);
+  CHECK(analysis.endings[1].diverged_interval.high == statistics::wilson(0, 9).high);
+  CHECK(analysis.finished == 19);
+
+  results.remove(0, 1);
+  results.remove(0, 2);
+  analysis = analyse(study, results.known());
+  CHECK(contains(analysis.hypotheses[0].reason, "of 20 runs 1 failed, 2 have not ended"));
+  CHECK(analysis.missing == 2);
+  CHECK(analysis.runs == 20);
+  CHECK(analysis.hypotheses[0].checks[0].seeds.size() == 7);
+
+  const Analysis nothing = analyse(study, Results(study).known());
+  CHECK(contains(nothing.hypotheses[0].reason, "of 20 runs 20 have not ended"));
+  CHECK(std::isnan(nothing.hypotheses[0].checks[0].effect));
+  CHECK(nothing.summaries.empty());
+}
+
+TEST_CASE("a diverged run stays in with the loss it began with") {
+  Study study = study_of({{"alpha", scales}}, 10);
+  study.hypotheses = {lower()};
+  Results results(study);
+  results.losses(0, around(1));
+  results.losses(1, around(0.5));
+  results.at(1, 4) = diverged_run();
+  const Analysis analysis = analyse(study, results.known());
+  const Check& check = analysis.hypotheses[0].checks[0];
+  CHECK(check.seeds.size() == 10);
+  CHECK(check.values[3] == doctest::Approx(3 - 1.0));
+  CHECK(analysis.diverged == 1);
+  REQUIRE(analysis.endings.size() == 2);
+  CHECK(analysis.endings[1].diverged == 1);
+  CHECK(analysis.endings[1].diverged_interval.high == doctest::Approx(0.404).epsilon(0.001));  // 1 of 10
+  CHECK(analysis.endings[0].diverged_interval.high == doctest::Approx(0.2775).epsilon(0.001));
+}
+
+TEST_CASE("axes that neither side names are averaged over, arm by its like") {
+  Study study = study_of({{"alpha", scales}, {"tie", {{"none", {}}, {"all", {}}}}}, 6);
+  study.hypotheses = {
+      lower(), hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}, {"tie", "all"}}, {{"alpha", "one"}}, "lower"),
+      hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}, {"tie", "all"}}, {{"alpha", "one"}, {"tie", "none"}},
+                    "lower"),
+      hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}}, {{"alpha", "two"}}, "lower"),
+      hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}}, {{"alpha", "one"}, {"tie", "none"}}, "lower")};
+  Results results(study);  // arms: one none, one all, sqrt none, sqrt all
+  const Values losses[] = {
+      {1, 1, 1, 1, 1, 1}, {2, 2, 2, 2, 2, 2}, {0.5, 0.5, 0.5, 0.5, 0.5, 0.5}, {1.75, 1, 1, 1, 1, 1}};
+  for (std::size_t arm = 0; arm < 4; ++arm) results.losses(arm, losses[arm]);
+  const Analysis analysis = analyse(study, results.known());
+  CHECK(analysis.hypotheses[0].checks[0].values == Values{-0.375, -0.75, -0.75, -0.75, -0.75, -0.75});
+  // What one side names alone holds for both.
+  CHECK(analysis.hypotheses[1].checks[0].values == Values{-0.25, -1, -1, -1, -1, -1});
+  CHECK(analysis.hypotheses[2].checks[0].values == Values{0.75, 0, 0, 0, 0, 0});
+  CHECK(analysis.hypotheses[4].checks[0].values == Values(6, -0.5));
+  CHECK(analysis.hypotheses[3].verdict == Verdict::undecided);
+  CHECK(contains(analysis.hypotheses[3].reason, "no arms of the study can be compared this way"));
+}
+
+TEST_CASE("equivalence lies inside its margins, or wholly outside") {
+  const auto same = [](double margin) {
+    return hypothesis_of(Kind::equivalence, {{"alpha", "sqrt(d)"}}, {{"alpha", "one"}}, "", margin);
+  };
+  const HypothesisResult supported = judged(same(0.1), around(1), around_too(1.01));
+  CHECK(supported.verdict == Verdict::supported);
+  CHECK(*supported.p == 1.0 / 1024);  // both one-sided tests at their smallest
+  CHECK(contains(supported.reason, "less than 0.1 nats either way"));
+  const HypothesisResult close = judged(same(0.1), around(1), around_too(1.095));
+  Values to_margin;
+  for (const double difference : close.checks[0].values) to_margin.push_back(0.1 - difference);
+  CHECK(*close.p == statistics::sign_flip_p_above(to_margin));  // the worse of the two
+  CHECK(*close.p > 0.05);
+  CHECK(close.verdict == Verdict::undecided);
+  CHECK(judged(same(0.1), around(1), around_too(1.5)).verdict == Verdict::refuted);
+  CHECK(judged(same(0.1), around(1), around_too(0.5)).verdict == Verdict::refuted);
+  CHECK(judged(same(0.1), around(1), around_too(1.1)).verdict == Verdict::undecided);
+  CHECK(judged(same(0.001), around(1), around_too(1)).verdict == Verdict::undecided);
+}
+
+TEST_CASE("an interaction is a difference of differences") {
+  Study study = study_of({{"alpha", scales}, {"tie", {{"none", {}}, {"all", {}}}}}, 10);
+  Hypothesis hypothesis = lower();
+  hypothesis.kind = Kind::interaction;
+  hypothesis.under = {{"tie", "all"}};
+  hypothesis.versus = {{"tie", "none"}};
+  study.hypotheses = {hypothesis};
+  Results results(study);
+  results.losses(0, around(1));        // one, none
+  results.losses(1, around_too(2));    // one, all
+  results.losses(2, around_too(0.9));  // sqrt, none: 0.1 lower
+  results.losses(3, around(1.2));      // sqrt, all: 0.8 lower
+  HypothesisResult result = analyse(study, results.known()).hypotheses[0];
+  CHECK(result.verdict == Verdict::supported);
+  CHECK(result.checks[0].effect == doctest::Approx(-0.7));
+  CHECK(*result.p == 2.0 / 1024);
+  std::swap(study.hypotheses[0].under, study.hypotheses[0].versus);
+  result = analyse(study, results.known()).hypotheses[0];
+  CHECK(result.verdict == Verdict::refuted);
+  CHECK(contains(result.reason, "tie=none less tie=all"));
+}
+
+TEST_CASE("Holm's correction takes back what would have been supported alone") {
+  Study study = study_of({{"alpha", scales}}, 6);
+  study.hypotheses = {lower()};
+  MetricSpec accuracy;
+  accuracy.name = "accuracy";
+  accuracy.of = "token_accuracy";  // 0.9 in every run: p is 1
+  study.metrics.push_back(accuracy);
+  Results results(study);
+  results.losses(0, around(1, 6));
+  results.losses(1, around_too(0.5, 6));
+  CHECK(analyse(study, results.known()).hypotheses[0].verdict == Verdict::supported);
+  CHECK(*analyse(study, results.known()).hypotheses[0].p_holm == 0.03125);
+
+  study.hypotheses.push_back(lower());
+  study.hypotheses[1].metric = "accuracy";
+  const Analysis two = analyse(study, results.known());
+  CHECK(*two.hypotheses[0].p == 0.03125);
+  CHECK(*two.hypotheses[0].p_holm == 0.0625);
+  CHECK(two.hypotheses[0].verdict == Verdict::undecided);
+  CHECK(two.hypotheses[0].checks[0].verdict == Verdict::undecided);
+  CHECK(*two.hypotheses[1].p_holm == 1);
+
+  // One that still waits for its runs counts, so that the verdict is not taken back later.
+  study.metrics[1].of = "sequence_accuracy";  // which no run records
+  const Analysis waiting = analyse(study, results.known());
+  CHECK_FALSE(waiting.hypotheses[1].p.has_value());
+  CHECK(contains(waiting.hypotheses[1].reason, "of 12 runs 12 have no such value"));
+  CHECK(*waiting.hypotheses[0].p_holm == 0.0625);
+}
+
+TEST_CASE("what fewer than six seeds can never decide costs the others nothing") {
+  Study study = study_of({{"alpha", scales}}, 6);
+  add_tuning(study);  // on three seeds
+  MetricSpec sensitivity;
+  sensitivity.name = "sensitivity";
+  sensitivity.kind = MetricSpec::Kind::rate_sensitivity;
+  study.metrics.push_back(sensitivity);
+  study.hypotheses = {lower(), lower()};
+  study.hypotheses[1].metric = "sensitivity";
+  Results results(study);
+  results.losses(0, around(1, 6));
+  results.losses(1, around_too(0.5, 6));
+  for (const std::size_t arm : {0, 1})
+    tune(study, results, arm, [&](double rate, std::uint64_t) {
+      return run_with(rate == 0.01 ? 0.5 : arm == 0 ? 2 : 1);
+    });
+  const Analysis analysis = analyse(study, results.known());
+  CHECK(analysis.hypotheses[0].verdict == Verdict::supported);
+  CHECK(*analysis.hypotheses[0].p_holm == 0.03125);
+  CHECK(analysis.hypotheses[1].checks[0].effect == doctest::Approx(-2.0 / 3));
+  CHECK(contains(analysis.hypotheses[1].reason, "6 seeds are needed and there are 3"));
+}
+
+TEST_CASE("the regime of a comparison is the hypothesis' or its sides'") {
+  Study study = study_of({{"alpha", scales}}, 6);
+  add_tuning(study);
+  study.hypotheses = {lower(), lower(),
+                      hypothesis_of(Kind::difference, {{"regime", "tuned"}}, {{"regime", "shared"}}, "lower")};
+  study.hypotheses[1].regime = Regime::tuned;
+  Results results(study);
+  results.losses(0, around(2, 6));
+  results.losses(1, around(1, 6));
+  Analysis analysis = analyse(study, results.known());
+  CHECK(analysis.hypotheses[0].checks[0].effect == doctest::Approx(-1));
+  CHECK(contains(analysis.hypotheses[1].reason, "of 12 runs 12 wait for the tuning"));
+
+  for (const std::size_t arm : {0, 1}) {
+    tune(study, results, arm, [](double rate, std::uint64_t) { return run_with(rate == 0.01 ? 0.5 : 1.5); });
+    REQUIRE(tuned(study, arm, results.known()).settings.size() == 1);
+    results.losses(arm, around(arm == 0 ? 0.6 : 0.3, 6), tuned(study, arm, results.known()).settings);
+  }
+  analysis = analyse(study, results.known());
+  CHECK(analysis.hypotheses[0].checks[0].effect == doctest::Approx(-1));
+  CHECK(analysis.hypotheses[1].checks[0].effect == doctest::Approx(-0.3));
+  CHECK(contains(analysis.hypotheses[1].reason, "optimizer.learning_rate tuned for each arm on 3 other seeds"));
+  CHECK(analysis.hypotheses[2].checks[0].effect == doctest::Approx((0.6 - 2 + 0.3 - 1) / 2));
+  CHECK(analysis.tuned.size() == 2);
+  std::size_t tuned_summaries = 0;
+  for (const ArmSummary& summary : analysis.summaries) tuned_summaries += summary.regime == Regime::tuned;
+  CHECK(tuned_summaries == 2);
+}
+
+TEST_CASE("claims follow from their hypotheses") {
+  Study study = study_of({{"alpha", scales}}, 10);
+  Results results(study);
+  results.losses(0, around(1));
+  results.losses(1, around_too(0.5));
+  const auto claim_with = [&](std::vector<Hypothesis> hypotheses) {
+    study.claims = {3};
+    study.hypotheses = std::move(hypotheses);
+    for (Hypothesis& hypothesis : study.hypotheses) hypothesis.claim = 3;
+    return analyse(study, results.known()).claims.at(0);
+  };
+  Hypothesis higher = lower();
+  higher.expect = "higher";
+  CHECK(claim_with({lower(), lower(0.1)}).verdict == Verdict::supported);
+  CHECK(claim_with({lower(), lower(0.5)}).verdict == Verdict::undecided);
+  CHECK(claim_with({lower(), lower(0.5), higher}).verdict == Verdict::refuted);
+  CHECK(claim_with({lower(), higher}).sentence == "Claim 3 is refuted: supported \"It is so\"; refuted \"It is so\".");
+  CHECK(claim_with({}).sentence == "Claim 3 is undecided: no hypothesis of this study is about it.");
+  study.claims.clear();
+  study.hypotheses = {lower()};
+  study.hypotheses[0].claim = 7;
+  CHECK(analyse(study, results.known()).claims.at(0).claim == 7);
+}
+
+TEST_CASE("the effects of a 2^2 design") {
+  Study study = study_of({{"alpha", scales}, {"tie", {{"none", {}}, {"all", {}}}}}, 6);
+  Results results(study);
+  const double losses[] = {1, 2, 0.5, 1.75};  // one none, one all, sqrt none, sqrt all
+  for (std::size_t arm = 0; arm < 4; ++arm) results.losses(arm, Values(6, losses[arm]));
+  const Analysis analysis = analyse(study, results.known());
+  REQUIRE(analysis.factor_effects.size() == 3);
+  CHECK(analysis.factor_effects[0].axes == std::vector<std::string>{"alpha"});
+  CHECK(analysis.factor_effects[0].effect == -0.1875);
+  CHECK(analysis.factor_effects[1].axes == std::vector<std::string>{"tie"});
+  CHECK(analysis.factor_effects[1].effect == 0.5625);
+  CHECK(analysis.factor_effects[2].axes == std::vector<std::string>{"alpha", "tie"});
+  CHECK(analysis.factor_effects[2].effect == 0.0625);
+  CHECK(analysis.factor_effects[2].interval.low == 0.0625);
+  results.at(0, 1) = failed_run();
+  CHECK(analyse(study, results.known()).factor_effects.empty());
+}
+
+TEST_CASE("of 400 studies without an effect no more are decided than 5 % allow, with one nearly all") {
+  const random::Stream stream(1, "test", "null studies");
+  constexpr std::size_t studies = 400, seeds = 10;
+  const auto decided = [&](double effect) {
+    Study study = study_of({{"alpha", scales}}, seeds);
+    study.hypotheses = {lower()};
+    Results results(study);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < studies; ++i) {
+      for (const std::size_t arm : {0, 1}) {
+        Values losses;
+        for (std::size_t seed = 0; seed < seeds; ++seed)
+          losses.push_back(1.5 +
+                           0.1 * (stream.normal((2 * i + arm) * seeds + seed) + effect * static_cast<double>(arm)));
+        results.losses(arm, losses);
+      }
+      count += analyse(study, results.known()).hypotheses[0].verdict != Verdict::undecided;
+    }
+    return count;
+  };
+  const std::size_t wrong = decided(0);
+  CAPTURE(wrong);
+  CHECK(statistics::wilson(wrong, studies).low <= 0.05);
+  CHECK(statistics::wilson(decided(3), studies).low > 0.95);
+}

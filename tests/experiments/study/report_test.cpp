@@ -1,0 +1,157 @@
+#include "tests/experiments/study/report_fixture.hpp"
+
+#include "experiments/study/report/chart.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <regex>
+
+namespace {
+
+std::string between(const std::string& text, const std::string& before, const std::string& after) {
+  const auto begin = text.find(before);
+  REQUIRE(begin != std::string::npos);
+  const auto from = begin + before.size();
+  const auto end = text.find(after, from);
+  REQUIRE(end != std::string::npos);
+  return text.substr(from, end - from);
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// The page before its scripts.
+std::string markup(const std::string& html) { return html.substr(0, html.find("<script")); }
+
+nlohmann::json chart_json(const std::string& html) {
+  return nlohmann::json::parse(between(html, "<script type=\"application/json\" id=\"study-data\">", "</script>"));
+}
+
+}  // namespace
+
+TEST_CASE("a report escapes what a study says") {
+  ReportFixture fixture;
+  const std::string html = fixture.html(), page = markup(html);
+  CHECK(contains(page, "<title>Does &lt;b&gt;sqrt(d)&lt;/b&gt; &amp; &quot;1/sqrt(d_k)&quot; matter?</title>"));
+  CHECK(contains(page, "alpha=&lt;one&gt;, d_k=4"));
+  CHECK(contains(page, "&lt;attention&gt; asked for 3 GiB &amp; more"));
+  for (const char* raw : {"<b>", "<one>", "<attention>", "<sqrt(d)>", "<!--"}) CHECK_FALSE(contains(page, raw));
+  const nlohmann::json data = chart_json(html);
+  CHECK(data.at("runs").at(20).at("arm") == "alpha=<one>, d_k=4");
+}
+
+TEST_CASE("a report loads nothing") {
+  ReportFixture fixture;
+  fixture.provenance.chart_library.clear();
+  const std::string html = fixture.html();
+  CHECK_FALSE(contains(html, "http://"));
+  CHECK_FALSE(contains(html, "https://"));
+  const std::regex reference("(?:src|href)=\"([^\"]*)\"");
+  std::size_t references = 0;
+  for (std::sregex_iterator match(html.begin(), html.end(), reference), end; match != end; ++match, ++references) {
+    const std::string target = (*match)[1];
+    CHECK_MESSAGE((target[0] == '#' || target == "data:,"), target);
+  }
+  CHECK(references > 8);
+  CHECK(contains(html, "default-src 'none'"));
+}
+
+TEST_CASE("without its chart library a report says so and keeps its tables") {
+  ReportFixture fixture;
+  const std::string complete = fixture.html();
+  fixture.provenance.chart_library = "/nowhere/plotly.min.js";
+  const std::string tables = fixture.html();
+  CHECK(contains(tables, "Tables only:"));
+  CHECK_FALSE(contains(tables, "Plotly.react"));
+  CHECK(tables.size() < 1'000'000);
+  CHECK(chart_json(tables) == chart_json(complete));
+  CHECK_FALSE(contains(markup(complete), "Tables only:") != surd::chart_library().empty());
+}
+
+TEST_CASE("each chart has a heading, a table and a sentence of its own numbers") {
+  const std::string html = ReportFixture().html();
+  const nlohmann::json data = chart_json(html);
+  REQUIRE(data.at("charts").size() >= 12);
+  for (const auto& chart : data.at("charts")) {
+    const std::string id = chart.at("id");
+    CAPTURE(id);
+    const std::string figure = between(html, "<figure id=\"" + id + "\"", "</figure>");
+    CHECK(contains(figure, "<h3 id=\"" + id + "-title\">"));
+    CHECK(contains(figure, "<details><summary>Table"));
+    CHECK(contains(figure, "<td>"));
+    const std::string alt = between(figure, "<p id=\"" + id + "-alt\">", "</p>");
+    CHECK(std::regex_search(alt, std::regex("[0-9]")));
+  }
+}
+
+TEST_CASE("the page shows the effect, the seeds, the tuning and p of each answer, and keeps runs that did not finish") {
+  ReportFixture fixture;
+  const std::string page = markup(fixture.html());
+  const std::string card = between(page, "<article class=\"claim\"><h3>Claim 1", "</article>");
+  const surd::Check& check = fixture.analysis.hypotheses[0].checks[0];
+  CHECK(contains(card, "badge supported"));
+  CHECK(contains(card, surd::report::number_text(check.effect, check.interval)));
+  CHECK(contains(card, "10 seeds"));
+  CHECK(contains(card, "rate (4 values) on 3 seeds"));
+  CHECK(contains(card, "p = 0.0039 after Holm"));
+  const std::string unfinished = between(page, "<section id=\"unfinished\">", "</section>");
+  CHECK(contains(unfinished, "diverged"));
+  CHECK(contains(unfinished, "update 251: loss is nan"));
+  CHECK(contains(unfinished, "failed"));
+}
+
+TEST_CASE("theory is drawn where a hypothesis expects a number") {
+  const nlohmann::json data = chart_json(ReportFixture().html());
+  std::size_t lines = 0;
+  for (const auto& chart : data.at("charts")) {
+    if (chart.at("id") != "metric-score_std-d_k-shared") continue;
+    CHECK(chart.at("x").at("log") == true);
+    CHECK(chart.at("y").at("log") == true);
+    for (const auto& series : chart.at("panels").at(0).at("series")) {
+      if (series.at("kind") != "theory") continue;
+      ++lines;
+      const double ratio = series.at("y").at(1).get<double>() / series.at("y").at(0).get<double>();
+      CHECK(ratio == doctest::Approx(0.25).epsilon(1e-4));  // (64 / 4)^-1/2
+    }
+  }
+  CHECK(lines == 1);
+}
+
+TEST_CASE("equal input gives equal bytes") { CHECK(ReportFixture().html() == ReportFixture().html()); }
+
+TEST_CASE("a report of a study without a finished run") {
+  ReportFixture fixture(false);
+  const std::string html = fixture.html();
+  CHECK(contains(html, "No run has ended yet."));
+  CHECK(contains(html, "<strong>Unfinished:</strong>"));
+  CHECK(contains(html, "not ended yet"));
+  CHECK(chart_json(html).at("charts").size() == 1);  // the grid of the tuning, without lines
+}
+
+TEST_CASE("small multiples by the first axis where arms are many") {
+  ReportFixture fixture;
+  fixture.study.axes[0].levels.push_back({"half", std::nullopt, {}});
+  fixture.study.axes[0].levels.push_back({"double", std::nullopt, {}});
+  for (std::size_t a = 2; a < 4; ++a)
+    for (std::size_t d = 0; d < 2; ++d)
+      fixture.study.arms.push_back(
+          {"alpha=" + fixture.study.axes[0].levels[a].name + ", d_k=" + (d == 0 ? "4" : "64"), {a, d}, {}});
+  const nlohmann::json data = chart_json(fixture.html());
+  const auto& panels = data.at("charts").at(0).at("panels");
+  REQUIRE(panels.size() == 4);
+  CHECK(panels.at(1).at("title") == "alpha=<one>");
+  CHECK(panels.at(1).at("series").at(1).at("name") == "d_k=4");
+  CHECK(panels.at(0).at("series").at(1).at("style") == panels.at(1).at("series").at(1).at("style"));
+}
+
+TEST_CASE("numbers as a report writes them") {
+  using surd::report::number_text;
+  CHECK(number_text(0.69314718) == "0.6931");
+  CHECK(number_text(12345.6) == "12346");
+  CHECK(number_text(800) == "800");
+  CHECK(number_text(0.0000321) == "3.21e-05");
+  CHECK(number_text(-0.0) == "0");
+  CHECK(number_text(surd::report::nan) == "–");
+  CHECK(number_text(0.5, {0.4, 0.6}) == "0.5 [0.4, 0.6]");
+  CHECK(number_text(0.5, {surd::report::nan, 0.6}) == "0.5");
+}

@@ -1,0 +1,226 @@
+#include "study_runs.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+using namespace surd;
+using namespace surd::test;
+
+namespace {
+
+using Kind = MetricSpec::Kind;
+
+const double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+MetricSpec metric(Kind kind, std::string of = "loss") {
+  MetricSpec spec;
+  spec.name = "the_metric";
+  spec.kind = kind;
+  spec.of = std::move(of);
+  return spec;
+}
+
+/// Evaluations with these token accuracies every 20 updates; the loss is 3 (1 - accuracy).
+RunResult run_along(const std::vector<double>& accuracies) {
+  RunResult result = run_with(1);
+  result.metrics.evaluations.clear();
+  for (std::size_t i = 0; i < accuracies.size(); ++i) {
+    const double loss = 3 * (1 - accuracies[i]);
+    result.metrics.evaluations.push_back({20 * i, loss, std::exp(loss), accuracies[i], 0.5 * accuracies[i], false});
+  }
+  return result;
+}
+
+struct Fixture {
+  Study study = study_of({{"d", {{"64", 64.0}}}}, 1);
+  std::optional<MetricValue> of(const MetricSpec& spec, const RunResult& result) const {
+    return metric_value(study, spec, 0, result);
+  }
+  double number(const MetricSpec& spec, const RunResult& result) const {
+    const auto value = of(spec, result);
+    return value ? value->value : not_a_number;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "final, best and initial values") {
+  const RunResult run = run_along({0.1, 0.8, 0.6});
+  CHECK(number(metric(Kind::final_value, "token_accuracy"), run) == 0.6);
+  CHECK(number(metric(Kind::final_value, "sequence_accuracy"), run) == 0.3);
+  CHECK(number(metric(Kind::best_value, "token_accuracy"), run) == 0.8);
+  CHECK(number(metric(Kind::best_value), run) == doctest::Approx(0.6));
+  CHECK(number(metric(Kind::initial_value), run) == doctest::Approx(2.7));
+  CHECK(number(metric(Kind::final_value, "perplexity"), run) == doctest::Approx(std::exp(1.2)));
+  CHECK_THROWS_AS(of(metric(Kind::final_value, "los"), run), Error);
+
+  RunResult late = run;
+  late.metrics.evaluations.erase(late.metrics.evaluations.begin());
+  CHECK_FALSE(of(metric(Kind::initial_value), late).has_value());
+  CHECK_FALSE(of(metric(Kind::final_value, "sequence_accuracy"), run_with(1)).has_value());
+  CHECK_FALSE(of(metric(Kind::final_value), failed_run()).has_value());
+  RunResult overflowed = run;
+  overflowed.metrics.evaluations.back().perplexity = not_a_number;
+  CHECK_FALSE(of(metric(Kind::final_value, "perplexity"), overflowed).has_value());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a diverged run ends where it began, and its best is what it had") {
+  RunResult run = run_along({0.1, 0.8});
+  run.status = RunResult::Status::diverged;
+  CHECK(number(metric(Kind::final_value), run) == doctest::Approx(2.7));
+  CHECK(number(metric(Kind::best_value), run) == doctest::Approx(0.6));
+  CHECK(number(metric(Kind::diverged), run) == 1);
+  run.metrics.evaluations.erase(run.metrics.evaluations.begin());
+  CHECK_FALSE(of(metric(Kind::final_value), run).has_value());  // unknown, not 0.6
+  // One that ends above its start without a NaN has diverged too, and its loss is what it is.
+  const RunResult worse = run_with(5);
+  CHECK(number(metric(Kind::diverged), worse) == 1);
+  CHECK(number(metric(Kind::final_value), worse) == 5);
+  CHECK(number(metric(Kind::diverged), run_with(3)) == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "updates to a target: the first of three evaluations in a row, else censored") {
+  MetricSpec spec = metric(Kind::updates_to, "token_accuracy");
+  spec.target = 0.9;
+  const auto value = [&](const std::vector<double>& accuracies) { return *of(spec, run_along(accuracies)); };
+  CHECK(value({0.1, 0.95, 0.9, 0.99, 0.2}).value == 20);
+  CHECK(value({0.1, 0.95, 0.5, 0.9, 0.9, 0.9}).value == 60);
+  CHECK_FALSE(value({0.95, 0.95, 0.95}).censored);
+  CHECK(value({0.95, 0.95, 0.95}).value == 0);
+  CHECK(value({0.1, 0.2, 0.95, 0.95}).value == 100);
+  CHECK(value({0.1, 0.2, 0.95, 0.95}).censored);
+  RunResult diverged = run_along({0.1, 0.95});
+  diverged.status = RunResult::Status::diverged;
+  CHECK(of(spec, diverged)->censored);
+  CHECK(of(spec, diverged)->value == 100);
+  spec.of = "loss";
+  spec.target = 0.35;
+  CHECK(value({0.1, 0.9, 0.9, 0.9}).value == 20);
+  RunResult none = run_with(1);
+  none.metrics.evaluations.clear();
+  CHECK_FALSE(of(spec, none).has_value());
+}
+
+TEST_CASE_FIXTURE(Fixture, "gradient norms and loss spikes of the logged updates") {
+  RunResult run = run_with(1);
+  run.metrics.updates.clear();
+  for (std::uint64_t i = 1; i <= 100; ++i)
+    run.metrics.updates.push_back(
+        {i, 0, i == 80 ? 9 : 1 + 0.01 * static_cast<double>(i % 5), i == 3 ? 7.0 : 1.0, 0, 1, 1});
+  MetricSpec spec = metric(Kind::gradient_norm);
+  spec.statistic = "median";
+  CHECK(number(spec, run) == 1);
+  spec.statistic = "mean";
+  CHECK(number(spec, run) == doctest::Approx(1.06));
+  spec.statistic = "max";
+  CHECK(number(spec, run) == 7);
+  run.metrics.updates.back().gradient_norm = not_a_number;
+  CHECK(number(spec, run) == 7);
+  spec.statistic = "mode";
+  CHECK_THROWS_AS(of(spec, run), Error);
+  CHECK(number(metric(Kind::loss_spikes), run) == 1);
+  run.metrics.updates.clear();
+  CHECK_FALSE(of(spec, run).has_value());
+  CHECK_FALSE(of(metric(Kind::loss_spikes), run).has_value());
+}
+
+TEST_CASE_FIXTURE(Fixture, "numbers of the probe") {
+  RunResult run = run_with(1);
+  for (const auto& [update, value] : std::vector<std::pair<std::uint64_t, double>>{{1, 2.0}, {50, 6.0}, {100, 4.0}}) {
+    run.probe.push_back({update, {"encoder.0.self_attention", "scores", "max", 100 * value}});
+    run.probe.push_back({update, {"encoder.0.self_attention", "scores", "std", value}});
+  }
+  MetricSpec spec = metric(Kind::probe);
+  spec.path = "encoder.0.self_attention";
+  spec.what = "scores";
+  spec.statistic = "std";
+  CHECK(number(spec, run) == 2);
+  const auto at = [&](const char* place) {
+    spec.at = place;
+    return number(spec, run);
+  };
+  CHECK(at("last") == 4);
+  CHECK(at("mean") == 4);
+  CHECK(at("max") == 6);
+  run.probe[3].record.number = not_a_number;
+  CHECK(std::isnan(at("max")));
+  CHECK(std::isnan(at("mean")));
+  CHECK(at("last") == 4);
+  spec.path = "decoder.0.self_attention";
+  CHECK_FALSE(of(spec, run).has_value());
+}
+
+TEST_CASE_FIXTURE(Fixture, "expressions over metrics, numbers of the arm and V") {
+  MetricSpec start = metric(Kind::initial_value), steps = metric(Kind::updates_to, "token_accuracy");
+  start.name = "start";
+  steps.name = "steps";
+  steps.target = 0.95;
+  study.metrics = {start, steps};
+  MetricSpec spec = metric(Kind::expression);
+  spec.formula = "(start - ln(V)) / sqrt(d)";
+  CHECK(number(spec, run_with(1)) == doctest::Approx((3 - std::log(32.0)) / 8));
+  CHECK_FALSE(of(spec, run_with(1))->censored);
+  spec.formula = "2 * steps";
+  CHECK(of(spec, run_with(1))->censored);
+  CHECK(number(spec, run_with(1)) == 200);
+  spec.formula = "1 / (start - 3)";
+  CHECK_FALSE(of(spec, run_with(1)).has_value());
+  spec.formula = "start";
+  CHECK_FALSE(of(spec, failed_run()).has_value());
+  spec.formula = "star";
+  CHECK_THROWS_WITH_AS(of(spec, run_with(1)),
+                       doctest::Contains("study: there is no metric 'star'; did you mean 'start'?"), Error);
+  spec.formula = "1 + the_metric";
+  study.metrics.push_back(spec);
+  CHECK_THROWS_WITH_AS(of(spec, run_with(1)), doctest::Contains("leads back to itself"), Error);
+}
+
+TEST_CASE("metrics of a tuning look along its learning rates") {
+  Study study = study_of({{"alpha", {{"one", {}}}}}, 6);
+  add_tuning(study);
+  MetricSpec sensitivity = metric(Kind::rate_sensitivity), largest = metric(Kind::largest_stable_rate);
+  largest.name = "largest";
+  study.metrics.push_back(sensitivity);
+  study.metrics.push_back(largest);
+  Results results(study);
+  const auto of = [&](const MetricSpec& spec, std::uint64_t seed) {
+    return metric_of_tuning(study, spec, tuned(study, 0, results.known()), seed, results.known());
+  };
+  CHECK_FALSE(of(sensitivity, 1001).has_value());
+  // Seed 1001 diverges at 0.1, 1002 ends above its start there, 1003 is stable everywhere.
+  tune(study, results, 0, [](double rate, std::uint64_t seed) {
+    if (rate < 0.05) return run_with(rate < 0.005 ? 1 : 0.5);
+    return seed == 1001 ? diverged_run() : run_with(seed == 1002 ? 8 : 2);
+  });
+  CHECK(of(sensitivity, 1001)->value == doctest::Approx((1 + 0.5 + 3) / 3 - 0.5));
+  CHECK(of(sensitivity, 1002)->value == doctest::Approx((1 + 0.5 + 3) / 3 - 0.5));  // 8 counts as 3
+  CHECK(of(sensitivity, 1003)->value == doctest::Approx((1 + 0.5 + 2) / 3 - 0.5));
+  CHECK(of(largest, 1001)->value == 0.01);
+  CHECK_FALSE(of(largest, 1001)->censored);
+  CHECK(of(largest, 1002)->value == 0.01);
+  CHECK(of(largest, 1003)->value == 0.1);
+  CHECK(of(largest, 1003)->censored);
+  CHECK_THROWS_AS(metric_value(study, sensitivity, 0, run_with(1)), Error);
+
+  const Analysis analysis = analyse(study, results.known());
+  std::size_t found = 0;
+  for (const ArmSummary& summary : analysis.summaries) {
+    if (summary.metric != "largest") continue;
+    ++found;
+    CHECK(summary.seeds == std::vector<std::uint64_t>{1001, 1002, 1003});
+    CHECK(summary.censored == 1);
+  }
+  CHECK(found == 1);
+
+  Tuned cut = tuned(study, 0, results.known());
+  cut.runs.erase(cut.runs.begin());  // the smallest rate of seed 1001 is not planned yet
+  CHECK_FALSE(metric_of_tuning(study, largest, cut, 1001, results.known()).has_value());
+  CHECK(metric_of_tuning(study, largest, cut, 1003, results.known()).has_value());
+
+  const PlannedRun first = tuned(study, 0, results.known()).runs.front();
+  results.at(0, first.seed, first.settings) = failed_run();
+  CHECK_FALSE(of(largest, first.seed).has_value());
+  study.tuning.reset();
+  CHECK_THROWS_AS(of(largest, 1003), Error);
+}

@@ -1,0 +1,208 @@
+#include "tests/experiments/program.hpp"
+#include "tests/experiments/study/study_files.hpp"
+#include "train/storage/files.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+namespace {
+
+using namespace surd;
+using namespace surd::test;
+
+/// Everything that is wrong with a study, without the folder of the file.
+std::string complaint(const std::string& text, bool quick = false) {
+  const StudyFile file;
+  try {
+    static_cast<void>(file.load(text, {}, quick));
+  } catch (const ConfigError& error) {
+    std::string message = error.what();
+    const std::string folder = file.directory.path("");
+    for (std::size_t i = 0; (i = message.find(folder)) != std::string::npos;) message.erase(i, folder.size());
+    return message;
+  }
+  return "";
+}
+
+TEST_CASE("a study is read: arms are every combination of the levels, the last axis fastest") {
+  const StudyFile file;
+  const Study study = file.load(StudyFile::whole(std::string(study_rest) + study_tuning));
+  REQUIRE(study.arms.size() == 4);
+  CHECK(study.arms[1].name == "scale=one, rho=high");
+  CHECK(study.arms[2].levels == std::vector<std::size_t>{1, 0});
+  CHECK(study.seeds == std::vector<std::uint64_t>{1, 2});
+  CHECK(study.tuning->seeds == std::vector<std::uint64_t>{1001, 1002});
+  CHECK(study.numbers(0) == std::map<std::string, double>{{"rho", 0.5}});
+  CHECK(study.select({{"rho", "high"}}) == std::vector<std::size_t>{1, 3});
+  CHECK(study.select({{"regime", "tuned"}}).size() == 4);
+  CHECK(study.metric("loss").lower_is_better);
+  CHECK_FALSE(study.metric("accuracy").lower_is_better);
+  CHECK_THROWS_WITH_AS(study.metric("lost"), "study: there is no metric 'lost'; did you mean 'loss'?", Error);
+  const RunConfig config = study.config(3, {{"optimizer.learning_rate", "0.25", {}}}, 7);
+  CHECK(config.seed == 7);
+  CHECK(config.model.embedding.scale.text() == "sqrt_dim");
+  CHECK(contains(to_yaml(config), "learning_rate: 0.25"));
+}
+
+TEST_CASE("--set changes the base, a level goes over it, and a base may extend a preset or a file") {
+  const StudyFile file;
+  file.directory.write("below.yaml", "train: {updates: 7}\nmodel: {d_model: 32}\nseed: 5\n");
+  const std::string text =
+      "title: T\nbase:\n  extends: ./below.yaml\n  train: {batch_size: 3}\n"
+      "arms: [{name: a}, {name: b, set: {model.heads: 2, task: {max_length: 4}}}]\n";
+  const Study study = file.load(text, {"model.heads=8", "train.log_every=3"});
+  CHECK(study.config(0, {}, 1).train.updates == 7);
+  CHECK(study.config(0, {}, 1).seed == 1);
+  CHECK(study.config(0, {}, 1).model.heads == 8);
+  CHECK(study.config(1, {}, 1).model.heads == 2);
+  CHECK(study.config(1, {}, 1).train.log_every == 3);
+  CHECK(file.load("title: T\nbase: {extends: t5}\n").arms.front().name == "alone");
+}
+
+TEST_CASE("--quick cuts seeds, settings and levels, and the hypotheses about levels that are gone") {
+  const StudyFile file;
+  const std::string text =
+      StudyFile::whole(std::string(study_rest) + study_tuning +
+                       "hypotheses:\n"
+                       "  - {name: A, metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower}\n"
+                       "  - {name: B, metric: loss, arm: {rho: low}, against: {rho: high}, expect: lower}\n"
+                       "quick: {seeds: 1, tuning_seeds: [1005], set: {train.updates: 3}, levels: {rho: [low]}}\n");
+  const Study quick = file.load(text, {}, true), full = file.load(text);
+  CHECK(full.hypotheses.size() == 2);
+  CHECK(full.arms.size() == 4);
+  CHECK(quick.quick);
+  CHECK(quick.arms.size() == 2);
+  CHECK(quick.seeds.size() == 1);
+  CHECK(quick.tuning->seeds == std::vector<std::uint64_t>{1005});
+  REQUIRE(quick.hypotheses.size() == 1);
+  CHECK(quick.hypotheses[0].name == "A");
+  CHECK(quick.config(0, {}, 1).train.updates == 3);
+  CHECK(full.config(0, {}, 1).train.updates == 20);
+}
+
+struct Wrong {
+  std::string rest;  // after title, claims and base
+  const char* told;
+};
+
+TEST_CASE("what is wrong with a study is told with its place and a way out") {
+  const std::string good = study_rest, tuning = study_tuning;
+  const auto hypothesis = [&](const std::string& text) { return good + "hypotheses: [{name: H, " + text + "}]\n"; };
+  const std::vector<Wrong> cases = {
+      {good + "sedes: 3\n", "study.yaml:17:1: sedes: unknown key; did you mean 'seeds'?"},
+      {good + "seeds: 3\n", "duplicate key"},
+      {"seeds: [1, 2, 1]\n", "study.yaml:7:15: seeds: 1 stands there twice; remove one"},
+      {"seeds: 0\n", "study.yaml:7:8: seeds: must be"},
+      {"axes: [{name: a, key: model.heads}]\n", "study.yaml:7:8: axes[0]: must have either levels, or key and values"},
+      {"axes: [{name: a, key: model.heads, values: [2, 2]}]\n", "two levels are called '2'; rename one"},
+      {"axes: [{name: a, key: model.heads, values: [2]}, {name: a, key: train.log_every, values: [3]}]\n",
+       "axes[1].name: another axis is called 'a' already; rename one"},
+      {"axes: [{name: a-b, key: model.heads, values: [2]}]\n", "must be at most 40 letters, digits and '_'"},
+      {"axes: [{name: regime, key: model.heads, values: [2]}]\n", "'regime' has a meaning of its own"},
+      {"axes: [{name: a, key: model.head, values: [2]}]\n",
+       "study.yaml:7:44: model.head: unknown key; did you mean 'heads'?"},
+      {"axes: [{name: a, key: model.heads, values: [2, 5]}]\n",
+       "study.yaml:7:48: model.heads: must divide d_model = 16; it is 5"},
+      {"axes: [{name: a, key: model.d_model, values: [16, many]}]\n", "study.yaml:7:51: model.d_model: must be"},
+      {"arms: [{name: a}, {name: b, set: {model.heads: 2}}]\n",
+       "study.yaml:7:48: the arms 'arm=a' and 'arm=b' have the same config"},
+      {"arms: [{name: a, set: {seed: 3}}]\n", "the runs have the study's seeds"},
+      {"arms: [{name: a, set: 3}]\n", "arms[0].set: must be a mapping of config keys"},
+      {good + "arms: [{name: a}]\n", "arms: is shorthand for one axis; write it as one of the axes"},
+      {"metrics: [{name: a, kind: updates_to}]\n", "metrics[0].target: is required where kind is updates_to"},
+      {"metrics: [{name: a, target: 3}]\n",
+       "metrics[0].target: is not read here: it is read only when kind is updates_to"},
+      {"metrics: [{name: a, kind: best}]\n", "metrics[0].kind: must be one of final_value, best_value,"},
+      {"metrics: [{name: a, of: los}]\n",
+       "must be one of loss, perplexity, token_accuracy, sequence_accuracy; got 'los'; did you mean 'loss'?"},
+      {"metrics: [{name: a}, {name: a, of: perplexity}]\n", "metrics[1].name: another metric is called 'a' already"},
+      {"metrics: [{name: a, kind: initial_value}]\n",
+       "study.yaml:7:11: a: initial_value needs train.evaluate_at_start: true, which arm 'alone' does not have"},
+      {"metrics: [{name: a, kind: diverged}]\n", "a: diverged needs train.evaluate_at_start: true"},
+      {"metrics: [{name: a, kind: rate_sensitivity}]\n", "is found from the tuning, and the study has none"},
+      {"metrics: [{name: a, kind: probe, path: p, what: w, statistic: s}]\n", "a: probe needs probe.every above 0"},
+      {"metrics: [{name: a, kind: probe, path: p, what: w}]\n",
+       "metrics[0].statistic: is required where kind is probe"},
+      {hypothesis("metric: los, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower"),
+       "study.yaml:17:14: hypotheses[0].metric: there is no metric 'los'; did you mean 'loss'?"},
+      {hypothesis("metric: loss, arm: {scales: one}, against: {scale: sqrt_dim}, expect: lower"),
+       "hypotheses[0].arm: there is no axis 'scales'; did you mean 'scale'?"},
+      {hypothesis("metric: loss, arm: {scale: on}, against: {scale: sqrt_dim}, expect: lower"),
+       "hypotheses[0].arm: axis 'scale' has no level 'on'"},
+      {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: les"),
+       "hypotheses[0].expect: must be one of lower, higher where kind is difference; got 'les'"},
+      {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}"),
+       "hypotheses[0].expect: is required where kind is difference: lower or higher"},
+      {hypothesis("metric: loss, arm: {scale: one}, against: {scale: one}, expect: lower"),
+       "hypotheses[0].against: is the same as 'arm'"},
+      {hypothesis("metric: loss, arm: {scale: one, rho: low}, against: {scale: sqrt_dim}, expect: lower"),
+       "hypotheses[0].against: selects 2 arms and 'arm' 1"},
+      {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower, regime: tuned"),
+       "hypotheses[0].regime: is tuned, and the study has no tuning"},
+      {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower, claim: 9"),
+       "hypotheses[0].claim: 9 is none of the study's claims"},
+      {hypothesis("metric: loss, kind: slope, over: scale, formula: 1/2"), "every level of 'scale' must have a value"},
+      {hypothesis("metric: loss, kind: value"), "hypotheses[0].formula: is required where kind is value"},
+      {hypothesis("metric: loss, kind: equivalence, arm: {scale: one}, against: {scale: sqrt_dim}"),
+       "hypotheses[0].margin: is required where kind is equivalence"},
+      {good + tuning + "  seed: 3\n", "study.yaml:23:3: tuning.seed: unknown key; did you mean 'seeds'?"},
+      {"seeds: [1002]\nmetrics: [{name: loss}]\n" + tuning, "tuning.seeds: 1002 is a seed of the study too"},
+      {"metrics: [{name: los}]\n" + tuning, "tuning.metric: there is no metric 'loss'; did you mean 'los'?"},
+      {good + "tuning: {metric: loss}\n", "tuning.axes: must have at least one axis"},
+      {good + "tuning: {metric: loss, axes: [{name: a, key: optimizer.learning_rate, values: [1, 0.5]}]}\n",
+       "tuning.axes[0].values: must rise; 0.5 follows 1"},
+      {good + "tuning: {metric: loss, axes: [{name: a, key: optimizer.lerning_rate, values: [0.5, 1]}]}\n",
+       "optimizer.lerning_rate: unknown key; did you mean 'learning_rate'?"},
+      {good + "quick: {levels: {rho: [middle]}}\n", "quick.levels: axis 'rho' has no level 'middle'"},
+      {good + "quick: {levels: {roh: [low]}}\n", "quick.levels: there is no axis 'roh'; did you mean 'rho'?"},
+      {"claims: [4]\n", "duplicate key"},
+  };
+  for (const Wrong& wrong : cases) {
+    const std::string told = complaint(StudyFile::whole(wrong.rest));
+    CAPTURE(wrong.rest);
+    CAPTURE(told);
+    CHECK(contains(told, wrong.told));
+  }
+  CHECK(complaint(StudyFile::whole(good + tuning)).empty());
+  CHECK(contains(complaint("title: T\n"), "base: is required; it may be {}"));
+  CHECK(contains(complaint("title: T\nbase: {seed: 3}\n"), "base.seed: the runs have the study's seeds"));
+  CHECK(contains(complaint("extends: t5\ntitle: T\nbase: {}\n"), "a study cannot build upon another file"));
+  CHECK(contains(complaint("title: T\nbase: {extends: t6}\n"), "there is no preset 't6'"));
+}
+
+TEST_CASE("every problem of a study is told at once, one of the base for all arms once") {
+  const std::string told =
+      complaint("title: T\nbase: {model: {heads: 5}}\naxes: [{name: a, key: train.log_every, values: [1, 2, 3]}]\n");
+  CHECK(std::count(told.begin(), told.end(), '\n') == 0);
+  CHECK(contains(told, "study.yaml:2:23: model.heads: must divide d_model = 64"));
+  const std::string two = complaint("titel: T\nbase: {}\nmetrics: [{name: a, kind: updates_to}]\nseeds: none\n");
+  for (const char* part : {"titel: unknown key", "title: is required", "metrics[0].target", "seeds: must be"}) {
+    CAPTURE(part);
+    CHECK(contains(two, part));
+  }
+}
+
+TEST_CASE("docs/studies.md ends with every key there is") {
+  // What follows its heading is written by: surd study reference
+  const std::string page = read_file(SURD_SOURCE_DIR "/docs/studies.md");
+  const std::string keys = program("study reference").output;
+  CHECK(keys.size() > 5000);
+  REQUIRE(page.size() > keys.size());
+  CHECK(page.substr(page.size() - keys.size()) == keys);
+}
+
+TEST_CASE("contradictions that only a model or the data show are told before any run begins") {
+  const StudyFile file;
+  const Study study =
+      file.load("title: T\nbase: {}\narms: [{name: a}, {name: b, set: {model.positions.max_length: 3}}]\n");
+  try {
+    check_experiments(study);
+    FAIL("the contradiction is not told");
+  } catch (const ConfigError& error) {
+    CAPTURE(std::string(error.what()));
+    CHECK(contains(error.what(), "study.yaml:3:63: model.positions.max_length: must be at least"));
+  }
+}
+
+}  // namespace

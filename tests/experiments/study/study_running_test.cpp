@@ -1,0 +1,255 @@
+#include "experiments/study/work/study_folder.hpp"
+#include "tests/experiments/program.hpp"
+#include "tests/experiments/study/study_files.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+#include <thread>
+
+namespace {
+
+using namespace surd;
+using namespace surd::test;
+namespace fs = std::filesystem;
+
+const std::string tuned_study = StudyFile::whole(
+    std::string(study_rest) +
+    "tuning: {metric: loss, seeds: 1, axes: [{name: rate, key: optimizer.learning_rate, values: [0.001, 0.01]}]}\n");
+
+struct StudyRun : StudyFile {
+  explicit StudyRun(const std::string& text = tuned_study) : file(write(text)) {}
+
+  Outcome run(const std::string& folder, const std::string& more = "") const {
+    return program("study run " + file + " --out " + directory.path(folder) + " " + more);
+  }
+  /// What the runs of a study left that does not depend on time.
+  std::map<std::string, std::string> result(const std::string& folder) const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(directory.path(folder) + "/runs")) {
+      const std::string name = entry.path().filename();
+      if (name == "metrics.jsonl" || name == "outcome.json" || name == "config.yaml" || name == "data.json")
+        files[fs::relative(entry.path(), directory.path(folder))] = read_file(entry.path());
+    }
+    return files;
+  }
+
+  std::string file;
+};
+
+/// `surd ARGUMENTS` as a process of its own, whose output nobody reads.
+pid_t start(const std::vector<std::string>& arguments) {
+  std::vector<char*> words{const_cast<char*>(SURD_EXECUTABLE)};
+  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  words.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int nowhere = ::open("/dev/null", O_RDWR);
+    ::dup2(nowhere, 1);
+    ::dup2(nowhere, 2);
+    ::execv(SURD_EXECUTABLE, words.data());
+    ::_exit(127);
+  }
+  return child;
+}
+
+/// The processes that a process has started and that live.
+std::vector<pid_t> children_of(pid_t parent) {
+  std::ifstream list("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children");
+  std::vector<pid_t> children;
+  for (pid_t child = 0; list >> child;) children.push_back(child);
+  return children;
+}
+
+void wait_milliseconds(int count) { std::this_thread::sleep_for(std::chrono::milliseconds(count)); }
+
+TEST_CASE("a study runs to its end, is not overwritten, and resumes to nothing") {
+  const StudyRun study;
+  const Outcome first = study.run("a", "--jobs 2");
+  CAPTURE(first.output);
+  CHECK(first.exit_code == 0);
+  CHECK(contains(first.output, "arms        4: scale=one, rho=low;"));
+  CHECK(contains(first.output, "runs        16 to make; with all of the tuning at most 32"));
+  CHECK(contains(first.output, "0 diverged, 0 failed"));
+  const auto files = study.result("a");
+  CHECK(files.size() >= 4 * (2 + 2) * 4);
+  CHECK_FALSE(fs::exists(study.directory.path("a/runs/scale=one,rho=low/seed-1/checkpoints")));
+  for (const auto& entry : fs::recursive_directory_iterator(study.directory.path("a/runs")))
+    CHECK(entry.path().extension() != ".claim");
+
+  const Outcome again = study.run("a");
+  CHECK(again.exit_code == 2);
+  CHECK(contains(again.output, "holds a study already; --resume goes on with it"));
+  const Outcome resumed = study.run("a", "--resume");
+  CHECK(resumed.exit_code == 0);
+  CHECK(contains(resumed.output, "runs        0 to make"));
+  CHECK(study.result("a") == files);
+
+  const Outcome status = program("study status " + study.directory.path("a"));
+  CHECK(status.exit_code == 0);
+  CHECK(contains(status.output, "scale=sqrt_dim, rho=high"));
+  std::istringstream lines(status.output);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
+}
+
+TEST_CASE("a study that was killed again and again, all of it or one worker, ends with the same files") {
+  const StudyRun study;
+  REQUIRE(study.run("whole", "--jobs 1").exit_code == 0);
+  const auto whole = study.result("whole");
+  std::mt19937 chance(20);
+  for (int i = 0; i < 12; ++i) {
+    const pid_t parent =
+        start({"study", "run", study.file, "--out", study.directory.path("killed"), "--resume", "--jobs", "2"});
+    wait_milliseconds(static_cast<int>(20 + chance() % 150));
+    const auto workers = children_of(parent);
+    if (i % 3 == 1 && !workers.empty()) {
+      ::kill(workers[chance() % workers.size()], SIGKILL);
+      wait_milliseconds(static_cast<int>(chance() % 80));
+    }
+    ::kill(parent, i % 4 == 3 ? SIGTERM : SIGKILL);
+    ::waitpid(parent, nullptr, 0);
+  }
+  const Outcome last = study.run("killed", "--resume");
+  CAPTURE(last.output);
+  CHECK(last.exit_code == 0);
+  CHECK(study.result("killed") == whole);
+}
+
+TEST_CASE("a signal stops a study, its workers and their runs") {
+  const StudyRun study(StudyFile::whole("seeds: 2\n"));
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const std::string out = study.directory.path("stopped" + std::to_string(signal));
+    const pid_t parent = start({"study", "run", study.file, "--out", out, "--set", "train.updates=100000"});
+    std::vector<pid_t> workers;
+    for (int i = 0; i < 6000 && !fs::exists(out + "/runs/alone/seed-1/metrics.jsonl"); ++i) wait_milliseconds(5);
+    workers = children_of(parent);
+    CHECK_FALSE(workers.empty());
+    ::kill(parent, signal);
+    int status = 0;
+    ::waitpid(parent, &status, 0);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 128 + signal);
+    for (const pid_t worker : workers) CHECK(::kill(worker, 0) != 0);
+    CHECK_FALSE(fs::exists(out + "/runs/alone/seed-1/outcome.json"));
+    CHECK(program("study status " + out).exit_code == 0);
+  }
+}
+
+TEST_CASE("workers that are started by hand share the runs; none is made twice") {
+  const StudyRun study;
+  const StudyFolder folder(study.directory.path("shared"));
+  const StudySource source{study.file, {}, false, {}};
+  folder.freeze(source, load_study(source), false);
+  const Outcome both =
+      shell("for i in 1 2 3; do " + std::string(SURD_EXECUTABLE) + " study work " + folder.path() + " & done; wait");
+  std::multiset<std::string> made;
+  std::istringstream lines(both.output);
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind("finished", 0) == 0) made.insert(line.substr(10));
+  StudyResults results(folder);
+  const auto runs = plan(folder.study(), results.known());
+  CHECK(made.size() == runs.size());
+  for (const PlannedRun& run : runs) CHECK(made.count(run.id(folder.study())) == 1);
+}
+
+TEST_CASE("a claim is held once, is free when its process is dead, and is not given for a run that has ended") {
+  const StudyRun study;
+  const StudyFolder folder(study.directory.path("claims"));
+  auto claim = folder.claim("arm/seed-1");
+  REQUIRE(claim != nullptr);
+  CHECK(folder.claim("arm/seed-1") == nullptr);
+  CHECK(folder.claimed("arm/seed-1"));
+  claim.reset();
+  CHECK_FALSE(folder.claimed("arm/seed-1"));
+  int ready[2];
+  REQUIRE(::pipe(ready) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto held = folder.claim("arm/seed-1");
+    const bool told = ::write(ready[1], held ? "1" : "0", 1) == 1;
+    while (told) ::pause();
+    ::_exit(1);
+  }
+  char held = '0';
+  REQUIRE(::read(ready[0], &held, 1) == 1);
+  CHECK(held == '1');
+  CHECK(folder.claim("arm/seed-1") == nullptr);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  CHECK(folder.claim("arm/seed-1") != nullptr);
+  folder.end("arm/seed-1", RunResult::Status::finished, "", RunConfig());
+  CHECK(folder.claim("arm/seed-1") == nullptr);
+}
+
+TEST_CASE("runs that crash are failed ones with their reason; those that diverge are results") {
+  const StudyRun study(StudyFile::whole("seeds: 1\n"));
+  const StudyFolder folder(study.directory.path("crash"));
+  const StudySource source{study.file, {}, false, {}};
+  folder.freeze(source, load_study(source), false);
+  // A file that grows beyond this kills the process with a signal.
+  CHECK(shell("ulimit -f 2; " + std::string(SURD_EXECUTABLE) + " study work " + folder.path()).exit_code == 0);
+  StudyResults results(folder);
+  const RunResult* crashed = results.find("alone/seed-1");
+  REQUIRE(crashed != nullptr);
+  CHECK(crashed->status == RunResult::Status::failed);
+  CHECK(contains(crashed->message, "signal 25 (File size limit exceeded)"));
+  const Outcome resumed = study.run("crash", "--resume");
+  CHECK(resumed.exit_code == 1);
+  CHECK(contains(resumed.output, "failed      alone/seed-1"));
+
+  const StudyRun hot(
+      StudyFile::whole("arms: [{name: mild}, {name: hot, set: {optimizer.learning_rate: 1e+30}}]\nseeds: 1\n"));
+  const Outcome outcome = hot.run("hot");
+  CAPTURE(outcome.output);
+  CHECK(outcome.exit_code == 0);
+  CHECK(contains(outcome.output, "1 finished, 1 diverged, 0 failed"));
+  StudyResults ends(StudyFolder(hot.directory.path("hot")));
+  REQUIRE(ends.find("arm=hot/seed-1") != nullptr);
+  CHECK(contains(ends.find("arm=hot/seed-1")->message, "is not finite"));
+  CHECK(ends.find("arm=hot/seed-1")->updates == 20);
+  CHECK(ends.find("arm=hot/seed-1")->vocabulary == 10);
+}
+
+TEST_CASE("a study that was changed is not gone on with; its frozen copy needs no other file") {
+  const StudyRun study("title: T\nbase: {extends: ./below.yaml, train: {updates: 4}}\nseeds: 1\n");
+  study.directory.write("below.yaml",
+                        "task: {name: copy, train_size: 20, valid_size: 5, test_size: 1}\n"
+                        "model: {d_model: 8, heads: 2, encoder_layers: 1, decoder_layers: 1}\n");
+  REQUIRE(study.run("a", "--set train.batch_size=5").exit_code == 0);
+  const Outcome other = study.run("a", "--resume");
+  CHECK(other.exit_code == 2);
+  CHECK(contains(other.output, "base.train.batch_size: 5 -> (not read)"));
+  study.directory.write("below.yaml", "model: {d_model: 16}\n");
+  const Outcome changed = study.run("a", "--resume --set train.batch_size=5");
+  CHECK(changed.exit_code == 2);
+  CHECK(contains(changed.output, "base.model.d_model: 8 -> 16"));
+  fs::remove(study.directory.path("below.yaml"));
+  fs::remove(study.file);
+  fs::remove_all(study.directory.path("a/runs/alone"));
+  CHECK(program("study work " + study.directory.path("a")).exit_code == 0);
+  CHECK(contains(read_file(study.directory.path("a/runs/alone/seed-1/config.yaml")), "d_model: 8"));
+  const Outcome nothing = program("study status " + study.directory.path("a/runs"));
+  CHECK(nothing.exit_code == 2);
+  CHECK(contains(nothing.output, "is not the folder of a study"));
+}
+
+TEST_CASE("with --keep-checkpoints the runs can be used afterwards, and give the same numbers") {
+  const StudyRun study(StudyFile::whole("seeds: 1\n"));
+  REQUIRE(study.run("plain").exit_code == 0);
+  REQUIRE(study.run("kept", "--keep-checkpoints").exit_code == 0);
+  CHECK(study.result("kept") == study.result("plain"));
+  CHECK(program("eval " + study.directory.path("kept/runs/alone/seed-1")).exit_code == 0);
+}
+
+}  // namespace

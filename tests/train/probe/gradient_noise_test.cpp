@@ -1,0 +1,112 @@
+#include "train/probe/gradient_noise.hpp"
+
+#include "tests/train/probe/watched_pass.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+namespace surd {
+namespace {
+
+using doctest::Approx;
+using test::batch_of;
+
+constexpr std::size_t symbols = 5;
+
+Variable loss_of(const Transformer& model, Tape& tape, const Batch& batch) {
+  const Variable encoded = model.encode(tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths);
+  return model.loss(model.decode({batch.target_input, batch.size, batch.target_length}, encoded, batch.source_lengths),
+                    batch.target_output, {Real(0.1), Vocabulary::pad, static_cast<Real>(batch.target_tokens())});
+}
+
+TEST_CASE("signal and noise follow from two sizes") {
+  // |g|^2 = 2 and tr(Sigma) = 6: on average 2 + 6 / 4 at 4 pairs, 2 + 6 / 8 at 8.
+  const GradientNoise noise = gradient_noise(3.5, 4, 2.75, 8);
+  CHECK(noise.squared_norm == Approx(2));
+  CHECK(noise.trace == Approx(6));
+  CHECK(noise.scale() == Approx(3));
+  CHECK_THROWS_WITH_AS(gradient_noise(1, 8, 1, 8), "gradient_noise: takes two sizes, the small one first; got 8, 8",
+                       Error);
+}
+
+TEST_CASE("every other row keeps what belongs to it") {
+  const auto pairs = test::copy_pairs(5, 1, 4, symbols);
+  const Batch whole = batch_of(pairs), half = every_other_row(whole);
+  REQUIRE(half.size == 3);
+  CHECK(half.indices == std::vector<std::size_t>{0, 2, 4});
+  CHECK(half.source_length == whole.source_length);
+  for (std::size_t i = 0; i < half.size; ++i) {
+    const Batch row = half.slice(i, i + 1), same = whole.slice(2 * i, 2 * i + 1);
+    CHECK(row.source == same.source);
+    CHECK(row.target_input == same.target_input);
+    CHECK(row.target_output == same.target_output);
+    CHECK(row.source_lengths == same.source_lengths);
+    CHECK(row.target_lengths == same.target_lengths);
+  }
+}
+
+TEST_CASE("the meter finds the noise of the pairs' own gradients, and leaves everything else as it was") {
+  constexpr std::size_t pairs = 6;  // of one length, so that a batch's gradient is the mean of its pairs'
+  test::Toy toy(Vocabulary::specials + symbols);
+  const Batch batch = batch_of(test::copy_pairs(pairs, 3, 3, symbols));
+
+  std::vector<std::vector<double>> gradients;  // a pair
+  for (std::size_t i = 0; i < pairs; ++i) {
+    toy.parameters.clear_gradients();
+    Tape tape;
+    tape.backward(loss_of(toy.transformer, tape, batch.slice(i, i + 1)));
+    gradients.emplace_back();
+    for (const Parameter& parameter : toy.parameters)
+      for (const Real value : parameter.gradient.sum) gradients.back().push_back(static_cast<double>(value));
+  }
+  const auto squared_mean = [&](std::size_t stride) {
+    double total = 0;
+    for (std::size_t j = 0; j < gradients[0].size(); ++j) {
+      double sum = 0;
+      for (std::size_t i = 0; i < pairs; i += stride) sum += gradients[i][j];
+      total += sum * sum;
+    }
+    return total * static_cast<double>(stride * stride) / (pairs * pairs);
+  };
+  const GradientNoise expected = gradient_noise(squared_mean(2), pairs / 2, squared_mean(1), pairs);
+
+  NoiseMeter meter(toy.transformer, toy.parameters);
+  CHECK(meter.passes() == 0);
+  toy.parameters.clear_gradients();
+  Tape tape;
+  tape.backward(loss_of(toy.transformer, tape, batch));
+  const auto before = test::gradients_of(toy.parameters), values = test::values_of(toy.parameters);
+  for (int i = 0; i < 2; ++i) {  // the second like the first
+    meter.watch(0, batch);
+    const auto noise = meter.measure(0.1, 1, 1);
+    REQUIRE(noise);
+    CHECK(noise->squared_norm == Approx(expected.squared_norm).epsilon(1e-3));
+    CHECK(noise->trace == Approx(expected.trace).epsilon(1e-3));
+  }
+  CHECK(meter.passes() == 2);
+  CHECK(test::same_bits(before, test::gradients_of(toy.parameters)));
+  CHECK(test::same_bits(values, test::values_of(toy.parameters)));
+
+  // Twice the same batch: the same gradient counts as that of twice the pairs.
+  meter.watch(0, batch);
+  meter.watch(1, batch);
+  const GradientNoise twice = gradient_noise(squared_mean(2), pairs / 2, squared_mean(1), 2 * pairs);
+  CHECK(meter.measure(0.1, 1, 1)->trace == Approx(twice.trace).epsilon(1e-3));
+}
+
+TEST_CASE("one pair has no half, and a loss that is not finite no gradient") {
+  test::Toy toy(Vocabulary::specials + symbols);
+  NoiseMeter meter(toy.transformer, toy.parameters);
+  CHECK_FALSE(meter.measure(0, 1, 1));  // nothing announced
+  const auto pairs = test::copy_pairs(4, 3, 3, symbols);
+  meter.watch(0, batch_of(pairs).slice(0, 1));
+  CHECK_FALSE(meter.measure(0, 1, 1));
+  CHECK(meter.passes() == 0);
+  toy.parameters.find("decoder.norm.weight").value.data()[0] = std::numeric_limits<Real>::infinity();
+  meter.watch(0, batch_of(pairs));
+  CHECK_FALSE(meter.measure(0, 1, 1));
+}
+
+}  // namespace
+}  // namespace surd

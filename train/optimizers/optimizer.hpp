@@ -1,0 +1,174 @@
+#pragma once
+
+#include "autograd/base/registry.hpp"
+#include "autograd/parameter.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace surd {
+
+/// Settings of the parameters whose names match a pattern.
+struct ParameterGroupOptions {
+  std::string match;
+  double learning_rate_multiplier = 1;
+  std::optional<double> epsilon;
+  std::optional<double> weight_decay;
+
+  void fields(Fields& f) {
+    f("match", match, "parameter names, '*' stands for anything: \"*.bias\", \"encoder.*\"; the first match counts");
+    f("learning_rate_multiplier", learning_rate_multiplier, "on the learning rate", at_least(0));
+    f("epsilon", epsilon, "instead of the optimizer's", above(0));
+    f("weight_decay", weight_decay, "instead of the optimizer's", at_least(0));
+    f.rule(!match.empty(), "match", "is required; write a pattern such as '*.bias'");
+  }
+};
+
+/// Whether `name` matches `pattern`, in which '*' stands for any text.
+bool matches(std::string_view pattern, std::string_view name);
+
+/// What every optimizer has.
+struct OptimizerOptions {
+  double learning_rate = 1e-3;
+  double weight_decay = 0;
+  std::vector<ParameterGroupOptions> groups;
+
+  void fields(Fields& f) {
+    f("learning_rate", learning_rate, "the schedule's factor multiplies it", above(0));
+    f("weight_decay", weight_decay, "pull towards zero", at_least(0));
+    f("groups", groups, "settings of single parameters");
+  }
+};
+
+/// Changes parameters against their gradients.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  /// One update with the learning rate times `schedule_factor` and every gradient times `gradient_scale`. Parameters
+  /// without a gradient stay. Gradients are left as they are.
+  void step(double schedule_factor, double gradient_scale);
+
+  /// What must be saved with the parameters to go on: updates() and these tensors, one a parameter in each slot, in the
+  /// order of the parameters, mostly in their shapes.
+  struct Slot {
+    std::string name;  ///< "first_moment"
+    std::vector<Tensor> tensors;
+  };
+  std::vector<Slot>& slots() { return slots_; }
+  const std::vector<Slot>& slots() const { return slots_; }
+  std::uint64_t updates() const { return updates_; }
+  void set_updates(std::uint64_t updates) { updates_ = updates; }
+
+  double learning_rate() const { return options_.learning_rate; }
+
+ protected:
+  Optimizer(ParameterSet& parameters, const OptimizerOptions& options, double epsilon);
+
+  /// The settings of one parameter in this update, after its group, multiplier and the schedule.
+  struct Step {
+    double rate;
+    double epsilon;
+    double weight_decay;
+    double gradient_scale;
+  };
+  /// Changes one parameter and its slots: called once an update for each parameter that has a gradient, in the order of
+  /// the parameters, after updates() has counted this update (it is 1 in the first). `step.rate` is final: it is not to
+  /// be multiplied by the schedule or the group again. The gradient, `parameter.gradient.sum`, must be taken times
+  /// `step.gradient_scale`, and left as it is. Slots are zeros before the first call, and hold all that the next call
+  /// depends on: nothing else goes into a checkpoint.
+  virtual void update(Parameter& parameter, const Step& step) = 0;
+
+  /// Adds a slot of zeros in the parameters' shapes; returns its index.
+  std::size_t add_slot(std::string name);
+  /// The same where a tensor's shape is a function of its parameter's.
+  std::size_t add_slot(std::string name, const std::function<Shape(const Shape&)>& shape_of);
+  Real* slot(std::size_t index, const Parameter& parameter) { return slots_[index].tensors[parameter.index].data(); }
+
+ private:
+  ParameterSet& parameters_;
+  OptimizerOptions options_;
+  struct Settings {
+    double learning_rate_multiplier, epsilon, weight_decay;
+  };
+  std::vector<Settings> settings_;  // a parameter
+  std::vector<Slot> slots_;
+  std::uint64_t updates_ = 0;
+};
+
+struct SgdOptions : OptimizerOptions {
+  double momentum = 0;
+  bool nesterov = false;
+  void fields(Fields& f) {
+    OptimizerOptions::fields(f);
+    f("momentum", momentum, "share of the last step that is kept", fraction());
+    f("nesterov", nesterov, "look ahead along the momentum (Sutskever et al., ICML 2013)");
+    f.rule(!nesterov || momentum > 0, "nesterov", "needs a momentum above 0; set momentum: 0.9, or remove nesterov");
+    const auto has_epsilon = [](const ParameterGroupOptions& group) { return group.epsilon.has_value(); };
+    f.rule(std::none_of(groups.begin(), groups.end(), has_epsilon), "groups",
+           "must not set epsilon: sgd has none; remove it there");
+  }
+};
+
+/// Stochastic gradient descent.
+class Sgd : public Optimizer {
+ public:
+  using Options = SgdOptions;
+  Sgd(ParameterSet& parameters, const Options& options);
+
+ protected:
+  void update(Parameter& parameter, const Step& step) override;
+
+ private:
+  Options options_;
+  std::optional<std::size_t> velocity_;
+};
+
+struct AdamOptions : OptimizerOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.98;
+  double epsilon = 1e-9;
+  void fields(Fields& f) {
+    OptimizerOptions::fields(f);
+    f("beta1", beta1, "decay of the mean of gradients", fraction());
+    f("beta2", beta2, "decay of the mean of squared gradients", fraction());
+    f("epsilon", epsilon, "added to the root of the mean of squares", above(0));
+  }
+};
+
+/// Kingma & Ba, arXiv 1412.6980; the defaults of beta2 and epsilon are those of Vaswani et al., section 5.3. Weight
+/// decay is L2: added to the gradient.
+class Adam : public Optimizer {
+ public:
+  using Options = AdamOptions;
+  Adam(ParameterSet& parameters, const Options& options) : Adam(parameters, options, false) {}
+
+ protected:
+  Adam(ParameterSet& parameters, const Options& options, bool decoupled_decay);
+  void update(Parameter& parameter, const Step& step) override;
+
+ private:
+  Options options_;
+  bool decoupled_decay_;
+  std::size_t first_moment_, second_moment_;
+};
+
+/// Adam with decoupled weight decay: x loses rate times weight_decay of itself. Loshchilov & Hutter, arXiv 1711.05101.
+class AdamW : public Adam {
+ public:
+  AdamW(ParameterSet& parameters, const Options& options) : Adam(parameters, options, true) {}
+};
+
+/// The optimizers a config can name: made from (parameters, options).
+using OptimizerRegistry = Registry<Optimizer(ParameterSet&)>;
+using OptimizerChoice = Choice<Optimizer(ParameterSet&)>;
+OptimizerRegistry& optimizers();
+
+}  // namespace surd

@@ -1,0 +1,246 @@
+#include "train/probe/attention_probe.hpp"
+
+#include "autograd/blas.hpp"
+#include "autograd/kernels/elementwise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace surd {
+namespace {
+
+struct Moments {
+  double count = 0, sum = 0, squares = 0, max = -std::numeric_limits<double>::infinity();
+
+  void add(double value) {
+    ++count;
+    sum += value;
+    squares += value * value;
+    max = std::max(max, value);
+  }
+  double std() const {
+    return count == 0 ? 0 : std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count)));
+  }
+};
+
+double mean(const std::vector<double>& values) {
+  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Rows of [B, H, Tq, n]; of other shapes, one query each without heads.
+struct Rows {
+  explicit Rows(const Tensor& x)
+      : with_heads(x.dimension() == 4),
+        heads(with_heads ? x.shape()[1] : 1),
+        queries(with_heads ? x.shape()[2] : 1),
+        count(row_count(x)),
+        width(row_length(x)) {}
+  std::size_t head(std::size_t row) const { return row / queries % heads; }
+  bool counts(const QueryFilter& filter, std::size_t row) const {
+    return !with_heads || filter(row / queries / heads, row % queries);
+  }
+
+  bool with_heads;
+  std::size_t heads, queries, count, width;
+};
+
+/// One T for the whole layer and one a head.
+template <class T>
+class Groups {
+ public:
+  Groups(bool with_heads, std::size_t heads) : groups_(1 + (with_heads ? heads : 0)) {}
+
+  /// add(group) for the layer and for the head.
+  template <class Add>
+  void each(std::size_t head, const Add& add) {
+    add(groups_[0]);
+    if (groups_.size() > 1) add(groups_[1 + head]);
+  }
+  /// report(name, group) for all of them.
+  template <class Write>
+  void write(const std::string& what, const Write& write_one) const {
+    write_one(what, groups_[0]);
+    for (std::size_t i = 1; i < groups_.size(); ++i) write_one(fmt::format("{}.head{}", what, i - 1), groups_[i]);
+  }
+
+ private:
+  std::vector<T> groups_;
+};
+
+/// Sums over rows of weights.
+struct Weights {
+  std::vector<double> entropies;
+  double rows = 0, saturated = 0, impurity = 0;
+};
+
+using Norms = Groups<std::vector<double>>;
+
+void report_norms(const std::string& what, const Norms& norms, const StatisticSink& report) {
+  norms.write(what, [&](const std::string& name, const std::vector<double>& values) {
+    report(name, "mean", mean(values));
+    report(name, "median", quantile(values, 0.5));
+    report(name, "p95", quantile(values, 0.95));
+  });
+}
+
+double norm(const Real* x, std::size_t n) { return std::sqrt(static_cast<double>(kernels::dot(x, x, n))); }
+
+/// x W^T: [..., d], [out, d] -> [rows, out]
+Tensor project(const Tensor& x, const Tensor& weight) {
+  Tensor y(Shape{row_count(x), weight.shape()[0]});
+  blas::gemm(blas::Transpose::no, blas::Transpose::yes, row_count(x), weight.shape()[0], row_length(x), 1, x.data(),
+             weight.data(), 0, y.data());
+  return y;
+}
+
+}  // namespace
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  // A model that diverges has them, and they have no order.
+  if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); }))
+    return std::numeric_limits<double>::quiet_NaN();
+  const double place = q * static_cast<double>(values.size() - 1);
+  const auto below = values.begin() + static_cast<std::ptrdiff_t>(place);
+  std::nth_element(values.begin(), below, values.end());
+  const double above = below + 1 == values.end() ? *below : *std::min_element(below + 1, values.end());
+  const double share = place - std::floor(place);
+  return share == 0 || above == *below ? *below : *below + share * (above - *below);  // they may be infinite
+}
+
+AttentionShape attention_shape(const Tensor& scores) {
+  const Rows rows(scores);
+  AttentionShape shape{rows.heads, rows.queries, std::vector<std::size_t>(rows.count)};
+  for (std::size_t r = 0; r < rows.count; ++r) {
+    const Real* row = scores.data() + r * rows.width;
+    shape.visible[r] =
+        static_cast<std::size_t>(std::count_if(row, row + rows.width, [](Real score) { return !std::isnan(score); }));
+  }
+  return shape;
+}
+
+void report_scores(const Tensor& scores, const QueryFilter& counts, const StatisticSink& report) {
+  const Rows rows(scores);
+  Groups<Moments> groups(rows.with_heads, rows.heads);
+  for (std::size_t r = 0; r < rows.count; ++r) {
+    if (!rows.counts(counts, r)) continue;
+    const Real* row = scores.data() + r * rows.width;
+    groups.each(rows.head(r), [&](Moments& moments) {
+      for (std::size_t i = 0; i < rows.width; ++i)
+        if (!std::isnan(row[i])) moments.add(static_cast<double>(row[i]));
+    });
+  }
+  groups.write("scores", [&](const std::string& name, const Moments& moments) {
+    report(name, "std", moments.std());
+    report(name, "max", moments.count == 0 ? 0 : moments.max);
+  });
+}
+
+void report_weights(const Tensor& weights, const AttentionShape& shape, const QueryFilter& counts,
+                    const StatisticSink& report) {
+  const Rows rows(weights);
+  Groups<Weights> groups(rows.with_heads, rows.heads);
+  for (std::size_t r = 0; r < rows.count; ++r) {
+    if (!rows.counts(counts, r)) continue;
+    double entropy = 0, squares = 0, max = 0;
+    std::size_t with_weight = 0;
+    for (const Real* p = weights.data() + r * rows.width; p != weights.data() + (r + 1) * rows.width; ++p) {
+      if (*p <= 0) continue;
+      const auto weight = static_cast<double>(*p);
+      entropy -= weight * std::log(weight);
+      squares += weight * weight;
+      max = std::max(max, weight);
+      ++with_weight;
+    }
+    // A weight may underflow to zero, so that only the scores tell which keys are hidden.
+    const std::size_t visible = shape.visible.size() == rows.count ? shape.visible[r] : with_weight;
+    if (visible < 2) continue;
+    groups.each(rows.head(r), [&](Weights& sums) {
+      sums.entropies.push_back(entropy / std::log(static_cast<double>(visible)));
+      ++sums.rows;
+      sums.saturated += max > 0.99 ? 1 : 0;
+      sums.impurity += 1 - squares;
+    });
+  }
+  groups.write("weights", [&](const std::string& name, const Weights& sums) {
+    const double n = std::max(1.0, sums.rows);
+    report(name, "entropy", mean(sums.entropies));
+    report(name, "entropy_p10", quantile(sums.entropies, 0.1));
+    report(name, "saturated", sums.saturated / n);
+    report(name, "gini_impurity", sums.impurity / n);
+  });
+}
+
+void report_scores_gradient(const Tensor& gradient, const AttentionShape& shape, const QueryFilter& counts,
+                            const StatisticSink& report) {
+  const Rows rows(gradient);
+  if (shape.visible.size() != rows.count) return;
+  Norms norms(rows.with_heads, rows.heads);
+  for (std::size_t r = 0; r < rows.count; ++r) {
+    if (!rows.counts(counts, r) || shape.visible[r] < 2) continue;
+    const double length = norm(gradient.data() + r * rows.width, rows.width);
+    norms.each(rows.head(r), [&](std::vector<double>& values) { values.push_back(length); });
+  }
+  report_norms("scores_gradient", norms, report);
+}
+
+void report_query_gradient(const Tensor& gradient, const AttentionShape& shape, const QueryFilter& counts,
+                           const StatisticSink& report) {
+  const std::size_t places = row_count(gradient);
+  if (gradient.dimension() != 3 || gradient.shape()[1] != shape.queries || shape.heads == 0 ||
+      shape.visible.size() != places * shape.heads)
+    return;
+  const std::size_t width = row_length(gradient) / shape.heads;
+  Norms norms(true, shape.heads);
+  for (std::size_t place = 0; place < places; ++place) {
+    const std::size_t b = place / shape.queries, t = place % shape.queries;
+    if (!counts(b, t)) continue;
+    for (std::size_t h = 0; h < shape.heads; ++h) {
+      if (shape.visible[(b * shape.heads + h) * shape.queries + t] < 2) continue;
+      const double length = norm(gradient.data() + (place * shape.heads + h) * width, width);
+      norms.each(h, [&](std::vector<double>& values) { values.push_back(length); });
+    }
+  }
+  report_norms("query_gradient", norms, report);
+}
+
+void report_score_parts(const ScorePartsInput& input, const QueryFilter& counts, const StatisticSink& report) {
+  const std::size_t batch = input.tokens.shape()[0], length = input.tokens.shape()[1];
+  const std::size_t q_row = input.query.shape()[0], k_row = input.key.shape()[0], width = q_row / input.heads;
+  const std::size_t shared_by = q_row / k_row;
+  struct Part {
+    const char* name;
+    Tensor q, k;
+    std::size_t q_stride, k_stride;  // from one row of the batch to the next; positions are the same in all
+  };
+  Part token{"token", project(input.tokens, input.query), project(input.tokens, input.key), length * q_row,
+             length * k_row};
+  Part position{"position", project(input.positions, input.query), project(input.positions, input.key), 0, 0};
+  std::vector<std::vector<std::size_t>> counted(batch);
+  for (std::size_t b = 0; b < batch; ++b)
+    for (std::size_t t = 0; t < length; ++t)
+      if (counts(b, t)) counted[b].push_back(t);
+  Tensor scores(Shape{length, length});
+  for (const Part* of_query : {&token, &position})
+    for (const Part* of_key : {&token, &position}) {
+      Moments moments;
+      const bool same_in_all = of_query->q_stride + of_key->k_stride == 0;
+      for (std::size_t h = 0; h < input.heads; ++h)
+        for (std::size_t b = 0; b < batch; ++b) {
+          if (b == 0 || !same_in_all)
+            blas::gemm(blas::Transpose::no, blas::Transpose::yes, length, length, width,
+                       static_cast<Real>(input.factor), of_query->q.data() + b * of_query->q_stride + h * width, q_row,
+                       of_key->k.data() + b * of_key->k_stride + h / shared_by * width, k_row, 0, scores.data(),
+                       length);
+          for (const std::size_t t : counted[b])
+            for (const std::size_t j : counted[b]) moments.add(static_cast<double>(scores.data()[t * length + j]));
+        }
+      report(fmt::format("scores.{}.{}", of_query->name, of_key->name), "std", moments.std());
+    }
+}
+
+}  // namespace surd

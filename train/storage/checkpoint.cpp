@@ -1,0 +1,202 @@
+#include "train/storage/checkpoint.hpp"
+
+#include "train/storage/files.hpp"
+#include "train/storage/json_object.hpp"
+#include "train/storage/safetensors.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+namespace surd {
+namespace {
+
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr const char* real_name = sizeof(Real) == 4 ? "float" : "double";
+constexpr const char* format = "surd-checkpoint-1";
+constexpr const char* prefix = "update-";
+constexpr const char* suffix = ".safetensors";
+constexpr const char* way_out = "the file was changed by hand: remove it, and --resume uses the one before it";
+constexpr const char* slot_prefix = "optimizer.";
+
+std::string slot_name(const Optimizer::Slot& slot, const Parameter& parameter) {
+  return fmt::format("{}{}.{}", slot_prefix, slot.name, parameter.name);
+}
+
+Json to_json(const TrainState& state) {
+  return {{"update", state.update},
+          {"epoch", state.epoch},
+          {"next_batch", state.next_batch},
+          {"target_tokens", state.target_tokens},
+          {"best", state.best ? Json(*state.best) : Json()},
+          {"best_update", state.best_update},
+          {"evaluations_without_improvement", state.evaluations_without_improvement},
+          {"finished", state.finished}};
+}
+
+TrainState state_from(const JsonObject& json) {
+  TrainState state;
+  state.update = json.count("update");
+  state.epoch = json.count("epoch");
+  state.next_batch = json.count("next_batch");
+  state.target_tokens = json.count("target_tokens");
+  if (!json.is_null("best")) state.best = json.real("best");
+  state.best_update = json.count("best_update");
+  state.evaluations_without_improvement = json.count("evaluations_without_improvement");
+  state.finished = json.truth("finished");
+  return state;
+}
+
+const Tensor& stored(const TensorFile& file, const std::string& path, const std::string& name, const Shape& shape) {
+  const auto found = file.tensors.find(name);
+  expect(found != file.tensors.end(), path, "has no tensor '{}': it is of another model", name);
+  expect(found->second.shape() == shape, path, "'{}' has shape {}, the model's has {}: it is of another model", name,
+         found->second.shape(), shape);
+  return found->second;
+}
+
+void expect_model(const TensorFile& file, const std::string& path, const ParameterSet& parameters) {
+  std::set<std::string> names;
+  for (const Parameter& parameter : parameters) {
+    stored(file, path, parameter.name, parameter.value.shape());
+    names.insert(parameter.name);
+  }
+  for (const auto& [name, tensor] : file.tensors)
+    expect(names.count(name) > 0 || name.rfind(slot_prefix, 0) == 0, path,
+           "has a tensor '{}', the model has none: it is of another model", name);
+}
+
+void expect_optimizer(const TensorFile& file, const std::string& path, const ParameterSet& parameters,
+                      const Optimizer& optimizer) {
+  for (const Optimizer::Slot& slot : optimizer.slots())
+    for (const Parameter& parameter : parameters)
+      stored(file, path, slot_name(slot, parameter), slot.tensors[parameter.index].shape());
+  expect(file.tensors.size() == parameters.size() * (1 + optimizer.slots().size()), path,
+         "holds tensors that the optimizer does not: it is of another one");
+}
+
+void restore_parameters(const TensorFile& file, ParameterSet& parameters) {
+  for (Parameter& parameter : parameters) parameter.value = file.tensors.at(parameter.name);
+}
+
+}  // namespace
+
+void Checkpoints::save(const ParameterSet& parameters, const Optimizer& optimizer, const Schedule& schedule,
+                       const TrainState& state, const std::string& log_position, bool best) const {
+  TensorFileView view;
+  view.metadata = {{"format", format},
+                   {"real", real_name},
+                   {"state", to_json(state).dump()},
+                   {"schedule", Json(schedule.state()).dump()},
+                   {"optimizer_updates", std::to_string(optimizer.updates())},
+                   {"log_position", log_position}};
+  for (const Parameter& parameter : parameters) view.tensors.emplace_back(parameter.name, &parameter.value);
+  for (const Optimizer::Slot& slot : optimizer.slots())
+    for (const Parameter& parameter : parameters)
+      view.tensors.emplace_back(slot_name(slot, parameter), &slot.tensors[parameter.index]);
+  const std::string bytes = encode_safetensors(view);
+  const std::string latest = (fs::path(folder_) / fmt::format("{}{:08}{}", prefix, state.update, suffix)).string();
+  write_file_atomically(latest, bytes);
+  std::size_t kept = 0;
+  for (const std::string& path : newest_first()) {
+    // Later ones are damaged: the run went back before them.
+    const bool keep = path <= latest && kept++ < keep_;
+    std::error_code ignored;  // one too many does no harm
+    if (!keep) fs::remove(path, ignored);
+  }
+  // Last: if it fails, resume() goes on from `latest` and makes up for it.
+  if (best) write_file_atomically(best_file(), bytes);
+}
+
+void Checkpoints::expect_space(const ParameterSet& parameters, const Optimizer& optimizer) const {
+  constexpr std::uint64_t header_bytes_a_tensor = 256;
+  const std::uint64_t copies = 1 + optimizer.slots().size();
+  const std::uint64_t one =
+      copies * (parameters.element_count() * sizeof(Real) + parameters.size() * header_bytes_a_tensor);
+  std::uint64_t held = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error))
+    if (entry.is_regular_file(error)) held += fs::file_size(entry.path(), error);
+  const std::uint64_t needed = (keep_ + 2) * one, available = available_bytes(folder_);
+  const auto megabytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  expect(
+      needed <= held || needed - held <= available, folder_,
+      "the run's checkpoints need {:.1f} MB ({} kept, the best and one being written, {:.1f} MB each), but {:.1f} MB "
+      "are free; make room, or use another --out or a smaller train.keep_checkpoints",
+      megabytes(needed), keep_, megabytes(one), megabytes(available));
+}
+
+std::string Checkpoints::best_file() const { return (fs::path(folder_) / "best.safetensors").string(); }
+
+std::vector<std::string> Checkpoints::newest_first() const {
+  std::vector<std::string> paths;
+  for (const std::string& name : names_in(folder_))
+    if (name.rfind(prefix, 0) == 0 && fs::path(name).extension() == suffix)
+      paths.push_back((fs::path(folder_) / name).string());
+  std::reverse(paths.begin(), paths.end());  // the numbers have leading zeros
+  return paths;
+}
+
+std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, Optimizer& optimizer,
+                                                      Schedule& schedule,
+                                                      const std::function<void(const std::string&)>& warn) const {
+  auto paths = newest_first();
+  if (path_exists(best_file())) paths.push_back(best_file());
+  if (paths.empty()) return std::nullopt;
+  for (const std::string& path : paths) {
+    TensorFile file;
+    std::string bytes;
+    try {
+      bytes = read_file(path);
+      file = decode_safetensors(bytes, path);
+    } catch (const Error& error) {
+      warn(error.what());
+      continue;
+    }
+    expect(file.metadata["format"] == format, path, "is not a checkpoint of this version ({})", format);
+    expect(file.metadata["real"] == real_name, path, "was trained in {}, this program computes in {}",
+           file.metadata["real"], real_name);
+    expect_model(file, path, parameters);
+    expect_optimizer(file, path, parameters, optimizer);
+    restore_parameters(file, parameters);
+    for (Optimizer::Slot& slot : optimizer.slots())
+      for (const Parameter& parameter : parameters)
+        slot.tensors[parameter.index] = file.tensors.at(slot_name(slot, parameter));
+    const auto text = [&](const char* key) {
+      const auto found = file.metadata.find(key);
+      expect(found != file.metadata.end(), path, "its metadata have no '{}'; {}", key, way_out);
+      return found->second;
+    };
+    const Saved saved{state_from({text("state"), path + ": state", way_out}), text("log_position")};
+    try {
+      optimizer.set_updates(std::stoull(text("optimizer_updates")));
+      schedule.restore(JsonObject(text("schedule"), path + ": schedule", way_out).reals());
+    } catch (const std::logic_error&) {  // of std::stoull, or of a map that lacks a key
+      throw Error(fmt::format("{}: 'optimizer_updates' or 'schedule' cannot be read; {}", path, way_out));
+    }
+    // It is the best, and the run may have stopped before that was written.
+    if (saved.state.update == saved.state.best_update && path != best_file()) write_file_atomically(best_file(), bytes);
+    return saved;
+  }
+  throw Error(fmt::format("{}: every checkpoint is damaged; train again into another folder", folder_));
+}
+
+std::string Checkpoints::best_path() const { return path_exists(best_file()) ? best_file() : last_path(); }
+
+std::string Checkpoints::last_path() const {
+  const auto paths = newest_first();
+  expect(!paths.empty(), folder_, "holds no checkpoint yet");
+  return paths.front();
+}
+
+void load_parameters(const std::string& path, ParameterSet& parameters) {
+  const TensorFile file = read_safetensors(path);
+  expect_model(file, path, parameters);
+  restore_parameters(file, parameters);
+}
+
+}  // namespace surd

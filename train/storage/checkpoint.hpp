@@ -1,0 +1,61 @@
+#pragma once
+
+#include "train/optimizers/optimizer.hpp"
+#include "train/schedule.hpp"
+#include "train/train.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace surd {
+
+/// The checkpoints of a run, one safetensors file each: parameters under their names, optimizer slots under
+/// "optimizer.<slot>.<name>", and in the metadata the state of training and schedule.
+///
+///     update-00000400.safetensors   the latest ones, as many as are kept
+///     best.safetensors              the best by the run's metric
+class Checkpoints {
+ public:
+  Checkpoints(std::string folder, std::size_t keep) : folder_(std::move(folder)), keep_(keep) {}
+
+  /// What a checkpoint holds beside the parameters.
+  struct Saved {
+    TrainState state;
+    std::string log_position;  ///< whatever the caller gave to save()
+  };
+
+  /// Writes the latest one, then removes the oldest beyond those to keep, then writes the best. Throws Error; then what
+  /// was written before is whole, and resume() goes on from the latest.
+  void save(const ParameterSet& parameters, const Optimizer& optimizer, const Schedule& schedule,
+            const TrainState& state, const std::string& log_position, bool best) const;
+
+  /// Throws Error unless the file system has room for all checkpoints of a run: those kept, the best one and one that
+  /// is being written. What the folder holds already counts as room, for it will be replaced.
+  void expect_space(const ParameterSet& parameters, const Optimizer& optimizer) const;
+
+  /// Restores from the latest whole checkpoint, or from the best where every later one is damaged; `warn` is told of
+  /// each that is passed over. Writes the best file if the run stopped before it could. Nothing where there is none at
+  /// all. Throws Error when there are only damaged ones, or they do not fit the model.
+  std::optional<Saved> resume(ParameterSet& parameters, Optimizer& optimizer, Schedule& schedule,
+                              const std::function<void(const std::string&)>& warn) const;
+
+  /// Path of the best checkpoint, or of the latest where there is no best. Throws Error where there is none.
+  std::string best_path() const;
+  std::string last_path() const;
+
+ private:
+  std::string best_file() const;
+  std::vector<std::string> newest_first() const;
+
+  std::string folder_;
+  std::size_t keep_;
+};
+
+/// Sets the parameters to those of a checkpoint. Throws Error when a name or a shape differs.
+void load_parameters(const std::string& path, ParameterSet& parameters);
+
+}  // namespace surd

@@ -1,0 +1,156 @@
+#include "train/storage/files.hpp"
+
+#include "autograd/base/error.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+namespace surd {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* temporary_suffix = ".tmp";
+
+SystemCalls real_calls;
+SystemCalls* calls = &real_calls;
+
+std::string reason() { return std::strerror(errno); }
+
+fs::file_status status_of(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  // A path that leads nowhere is an answer, not an error.
+  expect(status.type() != fs::file_type::none, path, "cannot be looked at: {}; mend its access rights, or name another",
+         error.message());
+  return status;
+}
+
+}  // namespace
+
+int SystemCalls::open(const char* path, int flags) { return ::open(path, flags, 0666); }
+ssize_t SystemCalls::write(int descriptor, const void* bytes, std::size_t count) {
+  return ::write(descriptor, bytes, count);
+}
+int SystemCalls::truncate(int descriptor, off_t size) { return ::ftruncate(descriptor, size); }
+int SystemCalls::sync(int descriptor) { return ::fsync(descriptor); }
+int SystemCalls::close(int descriptor) { return ::close(descriptor); }
+int SystemCalls::rename(const char* from, const char* to) { return std::rename(from, to); }
+std::int64_t SystemCalls::available(const char* folder) {
+  struct statvfs status;
+  if (::statvfs(folder, &status) != 0) return -1;
+  return static_cast<std::int64_t>(status.f_bavail) * static_cast<std::int64_t>(status.f_frsize);
+}
+
+ReplacedSystemCalls::ReplacedSystemCalls(SystemCalls& replacement) : before_(std::exchange(calls, &replacement)) {}
+ReplacedSystemCalls::~ReplacedSystemCalls() { calls = before_; }
+
+File::File(std::string path, int flags) : path_(std::move(path)) {
+  do descriptor_ = calls->open(path_.c_str(), flags | O_CLOEXEC);
+  while (descriptor_ < 0 && errno == EINTR);
+  check(descriptor_ >= 0, "open");
+}
+
+File::~File() {
+  if (descriptor_ >= 0) calls->close(descriptor_);
+}
+
+void File::check(bool fine, const char* action) const { expect(fine, path_, "cannot {}: {}", action, reason()); }
+
+void File::write(const std::string& bytes) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t count = calls->write(descriptor_, bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count == 0) errno = ENOSPC;  // nothing was written and nothing said why
+    check(count > 0, "write");
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+std::string File::read() {
+  std::string bytes;
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t count = ::read(descriptor_, buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    check(count >= 0, "read");
+    if (count == 0) return bytes;
+    bytes.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+void File::truncate(std::uint64_t size) { check(calls->truncate(descriptor_, static_cast<off_t>(size)) == 0, "cut"); }
+
+void File::sync() { check(calls->sync(descriptor_) == 0, "sync"); }
+
+void File::close() { check(calls->close(std::exchange(descriptor_, -1)) == 0, "close"); }
+
+bool File::lock() {
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return true;
+  check(errno == EWOULDBLOCK, "lock");
+  return false;
+}
+
+std::string read_file(const std::string& path) { return File(path, O_RDONLY).read(); }
+
+void write_file_atomically(const std::string& path, const std::string& bytes) {
+  const std::string temporary = path + temporary_suffix;
+  try {
+    File file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
+    file.write(bytes);
+    file.sync();
+    file.close();
+    expect(calls->rename(temporary.c_str(), path.c_str()) == 0, path, "cannot rename: {}", reason());
+  } catch (...) {
+    std::remove(temporary.c_str());
+    throw;
+  }
+  const fs::path folder = fs::path(path).parent_path();
+  sync_folder(folder.empty() ? "." : folder.string());
+}
+
+void sync_folder(const std::string& folder) {
+  File directory(folder, O_RDONLY | O_DIRECTORY);
+  directory.sync();
+  directory.close();
+}
+
+void remove_temporary_files(const std::string& folder) {
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == temporary_suffix && entry.is_regular_file(error)) found.push_back(entry.path());
+  for (const fs::path& path : found) fs::remove(path, error);
+}
+
+bool path_exists(const std::string& path) { return fs::exists(status_of(path)); }
+
+bool is_folder(const std::string& path) { return fs::is_directory(status_of(path)); }
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  if (!path_exists(folder)) return names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  expect(!error, folder, "cannot be listed: {}; mend its access rights, or name another", error.message());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::uint64_t available_bytes(const std::string& folder) {
+  const std::int64_t bytes = calls->available(folder.c_str());
+  return bytes < 0 ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace surd
