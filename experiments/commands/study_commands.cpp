@@ -6,6 +6,7 @@
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/study/file/study_fields.hpp"
+#include "experiments/study/report/export.hpp"
 #include "experiments/study/report/group_report.hpp"
 #include "experiments/study/report/study_tables.hpp"
 #include "experiments/study/report/write_report.hpp"

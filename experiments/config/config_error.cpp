@@ -1,5 +1,6 @@
 #include "experiments/config/config_error.hpp"
 
+#include "autograd/base/fields.hpp"
 #include "autograd/base/utf8.hpp"
 
 #include <algorithm>
@@ -40,6 +41,12 @@ std::string Problem::text() const {
 
 ConfigError::ConfigError(std::vector<Problem> problems)
     : Error(lines(sorted(problems))), problems_(sorted(std::move(problems))) {}
+
+std::string not_among(std::string_view name, const std::vector<std::string>& names) {
+  const std::string guess = did_you_mean(name, names);
+  if (!guess.empty()) return guess;
+  return names.empty() ? "; there are none" : fmt::format("; there are {}", fmt::join(names, ", "));
+}
 
 std::string shown(std::string_view text) {
   constexpr std::size_t longest = 60;

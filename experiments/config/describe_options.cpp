@@ -138,10 +138,11 @@ class Describer : public Fields {
     const bool alike = std::all_of(shared.variants.begin(), shared.variants.end(),
                                    [&](const auto& variant) { return variant.row.*part == first.row.*part; });
     if (alike) return first.row.*part;
+    const char* none = part == &OptionRow::default_value ? "none" : "any";
     std::string text;
     for (const auto& variant : shared.variants)
       text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", fmt::join(variant.names, ", "),
-                          (variant.row.*part).empty() ? "any" : variant.row.*part);
+                          (variant.row.*part).empty() ? none : variant.row.*part);
     return text;
   }
   static void also(std::string& condition, const std::string& further) {

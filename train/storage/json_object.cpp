@@ -64,4 +64,11 @@ std::map<std::string, double> JsonObject::reals() const {
   return values;
 }
 
+std::map<std::string, double> JsonObject::numbers() const {
+  std::map<std::string, double> values;
+  for (const auto& [key, value] : object_.items())
+    if (value.is_number()) values[key] = value.get<double>();
+  return values;
+}
+
 }  // namespace surd

@@ -29,6 +29,8 @@ class JsonObject {
   JsonObject object(const std::string& key) const;
   /// Every key with its number.
   std::map<std::string, double> reals() const;
+  /// The numbers among its values.
+  std::map<std::string, double> numbers() const;
 
   /// Throws Error "name: rule; way out" unless `holds`.
   template <class... Args>

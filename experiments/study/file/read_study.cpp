@@ -54,10 +54,16 @@ std::vector<std::string> preset_names() {
 
 }  // namespace
 
-Origin StudyReader::element(const char* list, std::size_t i) const {
+const YamlNode* StudyReader::written(const char* list, std::size_t i) const {
   const YamlNode* node = root_.find(list);
-  if (node == nullptr) return root_.origin;
-  return node->kind == YamlNode::Kind::list && i < node->children.size() ? node->children[i].origin : node->origin;
+  const bool there = node != nullptr && node->kind == YamlNode::Kind::list && i < node->children.size();
+  return there ? &node->children[i] : nullptr;
+}
+
+Origin StudyReader::element(const char* list, std::size_t i) const {
+  if (const YamlNode* node = written(list, i)) return node->origin;
+  const YamlNode* node = root_.find(list);
+  return node != nullptr ? node->origin : root_.origin;
 }
 
 void StudyReader::expect_name(const std::string& name, const Origin& origin, const std::string& path) {

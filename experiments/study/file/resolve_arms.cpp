@@ -68,10 +68,8 @@ void StudyReader::keep_levels(Study& study) {
     const auto axis =
         std::find_if(study.axes.begin(), study.axes.end(), [&](const Axis& a) { return a.name == child.key; });
     if (axis == study.axes.end()) {
-      Names names;
-      for (const Axis& a : study.axes) names.push_back(a.name);
       add(child.key_origin, "quick.levels",
-          fmt::format("there is no axis '{}'{}", shown(child.key), did_you_mean(child.key, names)));
+          fmt::format("there is no axis '{}'{}", shown(child.key), did_you_mean(child.key, study.axis_names())));
       continue;
     }
     std::vector<Level> kept;
@@ -119,18 +117,15 @@ void StudyReader::check_start(const Study& study, std::size_t arm, const RunConf
   const auto at_start = settings.find("train.evaluate_at_start");
   const bool evaluated = at_start != settings.end() && at_start->second == "true";
   for (const MetricSpec& metric : study.metrics) {
-    using Kind = MetricSpec::Kind;
-    const bool start = metric.kind == Kind::initial_value || metric.kind == Kind::diverged ||
-                       metric.kind == Kind::rate_sensitivity || metric.kind == Kind::largest_stable_rate;
     const auto told = [&](const char* text) {
       const Problem problem{
           metric.origin, metric.name,
-          fmt::format("{} {}, which arm '{}' does not have", name_of(metric.kind), text, study.arms[arm].name)};
+          fmt::format("{} {}, which arm '{}' does not have", metric.kind, text, study.arms[arm].name)};
       if (told_.insert(problem.text().substr(0, problem.text().find(", which arm"))).second)
         problems_.push_back(problem);
     };
-    if (start && !evaluated) told("needs train.evaluate_at_start: true");
-    if (metric.kind == Kind::probe && config.probe.every == 0) told("needs probe.every above 0");
+    if (metric.metric->needs_start() && !evaluated) told("needs train.evaluate_at_start: true");
+    if (metric.metric->needs_probe() && config.probe.every == 0) told("needs probe.every above 0");
   }
 }
 

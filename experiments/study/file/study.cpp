@@ -4,31 +4,28 @@
 
 namespace surd {
 
-std::vector<std::string> names_of(MetricSpec::Kind) {
-  return {"final_value", "best_value", "initial_value", "updates_to",       "gradient_norm",      "loss_spikes",
-          "diverged",    "probe",      "expression",    "rate_sensitivity", "largest_stable_rate"};
+std::vector<std::string> Study::metric_names() const {
+  std::vector<std::string> names;
+  for (const MetricSpec& spec : metrics) names.push_back(spec.name);
+  return names;
 }
-std::vector<std::string> names_of(Regime) { return {"shared", "tuned"}; }
-std::vector<std::string> names_of(Hypothesis::Kind) {
-  return {"difference", "equivalence", "interaction", "value", "slope", "identical"};
+
+std::vector<std::string> Study::axis_names() const {
+  std::vector<std::string> names;
+  for (const Axis& axis : axes) names.push_back(axis.name);
+  return names;
 }
 
 const MetricSpec& Study::metric(const std::string& name) const {
-  std::vector<std::string> names;
-  for (const MetricSpec& spec : metrics) {
+  for (const MetricSpec& spec : metrics)
     if (spec.name == name) return spec;
-    names.push_back(spec.name);
-  }
-  throw Error(fmt::format("study: there is no metric '{}'{}", name, did_you_mean(name, names)));
+  throw Error(fmt::format("study: there is no metric '{}'{}", name, did_you_mean(name, metric_names())));
 }
 
 std::size_t Study::axis_index(const std::string& name) const {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
+  for (std::size_t i = 0; i < axes.size(); ++i)
     if (axes[i].name == name) return i;
-    names.push_back(axes[i].name);
-  }
-  throw Error(fmt::format("study: there is no axis '{}'{}", name, did_you_mean(name, names)));
+  throw Error(fmt::format("study: there is no axis '{}'{}", name, did_you_mean(name, axis_names())));
 }
 
 std::vector<std::size_t> Study::select(const Selector& selector) const {

@@ -1,9 +1,12 @@
 #pragma once
 
 #include "experiments/run/run_config.hpp"
+#include "experiments/study/file/hypothesis.hpp"
+#include "experiments/study/metrics/metric.hpp"
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,66 +44,13 @@ struct Arm {
 
 /// One number a run is judged by.
 struct MetricSpec {
-  enum class Kind {
-    final_value,         ///< `of` at the last evaluation; losses of a diverged run count as the loss before training
-    best_value,          ///< the best `of` over all evaluations
-    initial_value,       ///< `of` before the first update (needs train.evaluate_at_start)
-    updates_to,          ///< updates until `of` is at or past `target` for three evaluations in a row; right-censored
-    gradient_norm,       ///< `statistic` (median, mean, max) of the logged global gradient norms before clipping
-    loss_spikes,         ///< updates whose loss exceeds the running median of 50 by 6 MAD, merged within 20 updates
-    diverged,            ///< 1 for a run with NaN or Inf, or whose final loss is above the initial one; else 0
-    probe,               ///< `statistic` of (`path`, `what`) in probe.jsonl, `at` the first, last, mean or max update
-    expression,          ///< a formula over metrics and the numbers of the arm's levels
-    rate_sensitivity,    ///< over the tuning's rates: mean of min(loss, initial loss) - best loss; Wortsman et al. 2023
-    largest_stable_rate  ///< the largest of the tuning's rates up to which the seed does not diverge
-  };
   std::string name;
-  Kind kind = Kind::final_value;
-  std::string of = "loss";  ///< loss, perplexity, token_accuracy or sequence_accuracy
-  double target = 0;
-  std::string path, what, statistic;
-  std::string at = "first";
-  std::string formula;
-  std::string unit;
+  std::string kind;  ///< its name in metric_kinds()
+  std::shared_ptr<const StudyMetric> metric;
+  std::string unit = "";
   bool lower_is_better = true;
-  Origin origin;
+  Origin origin = {};
 };
-std::vector<std::string> names_of(MetricSpec::Kind);
-
-/// The learning rate given in the base config for every arm, or the one that is best for each arm.
-enum class Regime { shared, tuned };
-std::vector<std::string> names_of(Regime);
-
-/// Level names by axis name; an axis that is not named is free. Also used with the axis "regime".
-using Selector = std::map<std::string, std::string>;
-
-/// A statement written before the run, and what is to be true of it.
-struct Hypothesis {
-  enum class Kind {
-    difference,   ///< metric(arm) - metric(against) is `expect` (lower, higher) than 0 by more than `margin`
-    equivalence,  ///< |metric(arm) - metric(against)| < margin
-    interaction,  ///< (arm - against) in `under` minus (arm - against) in `versus` is `expect` than 0 by more than
-                  ///< margin
-    value,        ///< metric is within `tolerance` of (or at_most, at_least) `formula` in every arm that `arm` selects
-    slope,        ///< of log(metric) over log(axis `over`): within `tolerance` of `formula`
-    identical     ///< the loss curves of `arm` and `against` are the same within `tolerance` (expect: same), or not
-  };
-  std::string name;  ///< one sentence
-  std::size_t claim = 0;
-  bool contradicts = false;  ///< where it holds, it speaks against the claim
-  Kind kind = Kind::difference;
-  std::string metric;
-  Regime regime = Regime::shared;
-  Selector arm, against, under, versus;
-  std::string expect;
-  double margin = 0;
-  std::string over;
-  std::string formula;
-  double tolerance = 0;
-  bool relative = false;  ///< tolerance is a share of the expected value
-  Origin origin;
-};
-std::vector<std::string> names_of(Hypothesis::Kind);
 
 /// One coordinate of the search for each arm's own settings, e.g. the learning rate. Coordinates are searched in turn,
 /// each with the best of those before it; a grid whose best value lies at its edge is extended by its own ratio.
@@ -130,6 +80,8 @@ struct Study {
   std::vector<Hypothesis> hypotheses;
   bool quick = false;  ///< cut down to be tried, not to be believed
 
+  std::vector<std::string> metric_names() const;
+  std::vector<std::string> axis_names() const;
   const MetricSpec& metric(const std::string& name) const;
   std::size_t axis_index(const std::string& name) const;
   /// The arms that have the levels named (an axis "regime" in it is ignored), in order.

@@ -72,29 +72,13 @@ struct TuningFields {
 
 struct MetricFields {
   std::string name;
-  MetricSpec::Kind kind = MetricSpec::Kind::final_value;
-  std::string of = "loss";
-  std::optional<double> target;
-  std::string path, what, statistic, at = "first", formula, unit;
+  MetricChoice kind = {metric_kinds(), "final_value"};
+  std::string unit;
   bool lower_is_better = true;
 
   void fields(Fields& f) {
-    using Kind = MetricSpec::Kind;
-    const bool of_evaluations = kind == Kind::final_value || kind == Kind::best_value || kind == Kind::initial_value ||
-                                kind == Kind::updates_to || kind == Kind::rate_sensitivity;
-    const bool probe = kind == Kind::probe;
     f("name", name, "what hypotheses and formulas call it: letters, digits and '_'");
-    f("kind", kind, "how a run's number is found, see below");
-    f("of", of, "loss, perplexity, token_accuracy or sequence_accuracy of the validation split",
-      When{of_evaluations, "kind is final_value, best_value, initial_value, updates_to or rate_sensitivity"});
-    f("target", target, "to be reached", When{kind == Kind::updates_to, "kind is updates_to"});
-    f("path", path, "module in probe.jsonl, e.g. encoder.0.self_attention", When{probe, "kind is probe"});
-    f("what", what, "quantity in probe.jsonl, e.g. scores", When{probe, "kind is probe"});
-    f("statistic", statistic, "of a probe: as in probe.jsonl, e.g. std; of gradient norms: median, mean or max",
-      When{probe || kind == Kind::gradient_norm, "kind is probe or gradient_norm"});
-    f("at", at, "first, last, mean or max over the updates probed", When{probe, "kind is probe"});
-    f("formula", formula, "of other metrics, numbers of axes and V",
-      When{kind == Kind::expression, "kind is expression"});
+    f.choice("", "kind", kind, "how a run's number is found");
     f("unit", unit, "shown behind it");
     f("lower_is_better", lower_is_better, "true unless it is an accuracy or a largest_stable_rate, or says otherwise");
     f.rule(!name.empty(), "name", "is required");
@@ -105,46 +89,14 @@ struct HypothesisFields {
   std::string name;
   std::size_t claim = 0;
   bool contradicts = false;
-  Hypothesis::Kind kind = Hypothesis::Kind::difference;
-  std::string metric;
-  Regime regime = Regime::shared;
-  RawYaml arm{"mapping of levels"}, against{"mapping of levels"}, under{"mapping of levels"},
-      versus{"mapping of levels"};
-  std::string expect;
-  double margin = 0;
-  std::string over, formula;
-  double tolerance = 0;
-  bool relative = false;
+  StatementChoice kind = {hypothesis_kinds(), "difference"};
 
   void fields(Fields& f) {
-    using Kind = Hypothesis::Kind;
-    const bool pairs = kind != Kind::value && kind != Kind::slope;
-    const bool interaction = kind == Kind::interaction;
-    const bool tested = kind == Kind::difference || kind == Kind::equivalence || interaction;
-    const bool checked = kind == Kind::value || kind == Kind::slope;
     f("name", name, "the statement, in one sentence");
     f("claim", claim, "the number of the claim it belongs to; 0: none");
     f("contradicts", contradicts, "whether it speaks against the claim where it holds",
       When{claim != 0, "claim is not 0"});
-    f("kind", kind, "what is to hold, see below");
-    f("metric", metric, "of which", When{kind != Kind::identical, "kind is not identical"});
-    f("regime", regime, "one rate for all arms, or each arm's own best");
-    f("arm", arm, "levels by axis, e.g. {task: reverse, rho: '1.41'}; an axis that is not named is free");
-    f("against", against, "likewise", When{pairs, "kind compares"});
-    f("under", under, "likewise, for both", When{interaction, "kind is interaction"});
-    f("versus", versus, "likewise, for both", When{interaction, "kind is interaction"});
-    f("expect", expect,
-      "difference, interaction: lower or higher; value, slope: within (the default), at_most or at_least; identical: "
-      "same (the default) or different",
-      When{kind != Kind::equivalence, "kind is not equivalence"});
-    f("margin", margin, "differences up to this are of no interest", at_least(0),
-      When{tested, "kind is difference, equivalence or interaction"});
-    f("over", over, "the axis whose numbers are x", When{kind == Kind::slope, "kind is slope"});
-    f("formula", formula, "the value expected, of numbers of axes", When{checked, "kind is value or slope"});
-    f("tolerance", tolerance, "how far it may be off", at_least(0),
-      When{checked || kind == Kind::identical, "kind is value, slope or identical"});
-    f("relative", relative, "whether the tolerance is a share of the value expected",
-      When{checked, "kind is value or slope"});
+    f.choice("", "kind", kind, "what is to hold");
     f.rule(!name.empty(), "name", "is required");
   }
 };

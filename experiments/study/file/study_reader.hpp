@@ -26,7 +26,9 @@ class StudyReader {
   void require(bool holds, const Origin& origin, const std::string& path, std::string message) {
     if (!holds) add(origin, path, std::move(message));
   }
-  /// Where the element i of a top-level list is written.
+  /// The element i of a top-level list; null where the list is not one, or shorter.
+  const YamlNode* written(const char* list, std::size_t i) const;
+  /// Where it is written.
   Origin element(const char* list, std::size_t i) const;
   void expect_name(const std::string& name, const Origin& origin, const std::string& path);
   void expect_unique(const Names& names, const char* list, const char* what);
@@ -43,13 +45,13 @@ class StudyReader {
 
   // read_statements.cpp
   void read_metrics(Study& study);
-  void check_metric(const MetricFields& fields, const Study& study, const Origin& origin, const std::string& path);
+  void check_metric(const MetricSpec& metric, const Study& study, const std::string& path);
   void read_hypotheses(Study& study);
-  void check_hypothesis(const Hypothesis& hypothesis, const Study& study, const std::string& path);
+  void check_hypothesis(const Hypothesis& hypothesis, const YamlNode* written, const Study& study,
+                        const std::string& path);
   void check_claims(const Study& study);
   void check_formulas(const Study& study);
-  void check_sides(const Hypothesis& hypothesis, const Study& study, const std::string& path);
-  Selector selector(const RawYaml& raw, const Study& study, const std::string& path);
+  void check_selector(const YamlNode& node, const Study& study, const std::string& path);
 
   // resolve_arms.cpp
   void make_arms(Study& study);

@@ -1,5 +1,6 @@
-#include "experiments/study/verdicts/analysis.hpp"
-#include "experiments/study/verdicts/hypotheses.hpp"
+#include "experiments/study/report/export.hpp"
+
+#include "experiments/study/verdicts/finding.hpp"
 
 #include <algorithm>
 
@@ -174,7 +175,7 @@ std::string to_csv(const Study& study, const KnownResults& known) {
       left.push_back(study.axes[i].levels[study.arms[run.arm].levels[i]].name);
     left.insert(left.end(), {text_of(run.settings), std::to_string(run.seed), status_of(result)});
     for (const MetricSpec& metric : study.metrics) {
-      if (is_metric_of_tuning(metric)) continue;
+      if (metric.metric->of_tuning()) continue;
       const auto value = result == nullptr ? std::nullopt : metric_value(study, metric, run.arm, *result);
       Cells cells = left;
       cells.insert(cells.end(), {metric.name, value ? fmt::format("{}", value->value) : "", metric.unit,

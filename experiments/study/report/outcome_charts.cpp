@@ -59,12 +59,11 @@ void add_theory(const StudyRuns& runs, const std::string& metric, std::size_t ax
   for (const HypothesisResult& result : runs.analysis.hypotheses) {
     const Hypothesis& hypothesis = study.hypotheses[result.hypothesis];
     if (hypothesis.metric != metric || hypothesis.regime != regime) continue;
-    const bool slope = hypothesis.kind == Hypothesis::Kind::slope && hypothesis.over == study.axes[axis].name;
-    if (hypothesis.kind != Hypothesis::Kind::value && !slope) continue;
+    if (!hypothesis.over.empty() && hypothesis.over != study.axes[axis].name) continue;
     std::map<std::pair<std::size_t, std::string>, Series> lines;
     for (const Check& check : result.checks) {
       if (!check.expected) continue;
-      if (hypothesis.kind == Hypothesis::Kind::value) {
+      if (hypothesis.over.empty()) {
         for (const auto& [arm, place] : place_of) {
           if (study.arms[arm].name != check.label) continue;
           Series& line = lines[place];
@@ -152,8 +151,7 @@ std::optional<Chart> axis_chart(const StudyRuns& runs, const MetricSpec& metric,
   // A power law is a straight line where both axes are logarithmic.
   const auto& hypotheses = study.hypotheses;
   const bool power_law = std::any_of(hypotheses.begin(), hypotheses.end(), [&](const Hypothesis& hypothesis) {
-    return hypothesis.kind == Hypothesis::Kind::slope && hypothesis.metric == metric.name &&
-           hypothesis.over == study.axes[axis].name;
+    return hypothesis.metric == metric.name && hypothesis.over == study.axes[axis].name;
   });
   chart.x = {study.axes[axis].name, spans(xs, power_law ? 1 : 10), std::nullopt};
   chart.y = {metric.unit.empty() ? metric.name : fmt::format("{} ({})", metric.name, metric.unit),

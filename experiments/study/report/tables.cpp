@@ -11,40 +11,6 @@ namespace {
 
 std::string verdict_name(Verdict verdict) { return names_of(verdict).at(static_cast<std::size_t>(verdict)); }
 
-std::string selected(const Selector& selector) {
-  std::string text;
-  for (const auto& [axis, level] : selector) text += fmt::format("{}{}={}", text.empty() ? "" : ", ", axis, level);
-  return text.empty() ? "every arm" : text;
-}
-
-/// What is to be true, in words.
-std::string statement(const Hypothesis& h) {
-  using Kind = Hypothesis::Kind;
-  const std::string tolerance =
-      fmt::format("{}{}", number_text(h.relative ? 100 * h.tolerance : h.tolerance), h.relative ? " %" : "");
-  switch (h.kind) {
-    case Kind::difference:
-      return fmt::format("{} of {} is {} than of {} by more than {}", h.metric, selected(h.arm), h.expect,
-                         selected(h.against), number_text(h.margin));
-    case Kind::equivalence:
-      return fmt::format("{} of {} and of {} differ by less than {}", h.metric, selected(h.arm), selected(h.against),
-                         number_text(h.margin));
-    case Kind::interaction:
-      return fmt::format("{}: {} minus {} is {} under {} than under {} by more than {}", h.metric, selected(h.arm),
-                         selected(h.against), h.expect, selected(h.under), selected(h.versus), number_text(h.margin));
-    case Kind::value:
-      return fmt::format("{} of {} is {} {}, tolerance {}", h.metric, selected(h.arm),
-                         h.expect.empty() ? "equal to" : h.expect, h.formula, tolerance);
-    case Kind::slope:
-      return fmt::format("log {} of {} over log {} has slope {}, tolerance {}", h.metric, selected(h.arm), h.over,
-                         h.formula, tolerance);
-    case Kind::identical:
-      return fmt::format("loss curves of {} and {} are {}, tolerance {}", selected(h.arm), selected(h.against),
-                         h.expect.empty() ? "the same" : h.expect, tolerance);
-  }
-  return "";
-}
-
 std::string tuning_words(const Study& study, Regime regime) {
   if (regime == Regime::shared || !study.tuning) return "nothing tuned";
   std::string text;
@@ -141,7 +107,7 @@ std::string hypothesis_details(const StudyRuns& runs) {
     html += fmt::format(
         "<article class=\"hypothesis\" id=\"hypothesis-{}\"><h3>{} {}</h3>\n<dl><dt>Expected</dt><dd>{}; {}</dd>"
         "<dt>Found</dt><dd>{}</dd><dt>Evidence</dt><dd>{}</dd>{}</dl>\n",
-        result.hypothesis + 1, escaped(hypothesis.name), badge(result.verdict), escaped(statement(hypothesis)),
+        result.hypothesis + 1, escaped(hypothesis.name), badge(result.verdict), escaped(hypothesis.statement->words(hypothesis)),
         description(hypothesis.regime), escaped(result.reason), escaped(evidence(runs, result)),
         result.p ? fmt::format("<dt>p</dt><dd>{} by sign-flip{}</dd>", number_text(*result.p),
                                result.p_holm ? fmt::format(", {} after Holm", number_text(*result.p_holm)) : "")

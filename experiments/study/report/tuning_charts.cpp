@@ -40,16 +40,19 @@ Sweep sweep(const StudyRuns& runs, std::size_t arm, const TuningAxis& axis) {
   return longest;
 }
 
-/// "; sensitivity NAME 0.12 [0.1, 0.2], ..." of the metrics that say how much the rate matters.
-std::string sensitivities(const StudyRuns& runs) {
+/// " rate_sensitivity: ARM 0.12 [0.1, 0.2]; ..." of each metric of the tuning.
+std::string metrics_of_tuning(const StudyRuns& runs) {
   std::string text;
-  for (const ArmSummary& summary : runs.analysis.summaries) {
-    const MetricSpec& metric = runs.study.metric(summary.metric);
-    if (metric.kind != MetricSpec::Kind::rate_sensitivity) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", runs.study.arms[summary.arm].name,
-                        number_text(summary.mean, summary.interval));
+  for (const MetricSpec& metric : runs.study.metrics) {
+    if (!metric.metric->of_tuning()) continue;
+    std::vector<std::string> arms;
+    for (const ArmSummary& summary : runs.analysis.summaries)
+      if (summary.metric == metric.name)
+        arms.push_back(fmt::format("{} {}", runs.study.arms[summary.arm].name,
+                                   number_text(summary.mean, summary.interval)));
+    if (!arms.empty()) text += fmt::format(" {}: {}.", metric.name, fmt::join(arms, "; "));
   }
-  return text.empty() ? "" : fmt::format(" Learning-rate sensitivity (Wortsman et al. 2023): {}.", text);
+  return text;
 }
 
 Chart tuning_chart(const StudyRuns& runs, const TuningAxis& axis, bool first) {
@@ -89,7 +92,7 @@ Chart tuning_chart(const StudyRuns& runs, const TuningAxis& axis, bool first) {
   chart.note = fmt::format(
       "Means over {} seeds that the study itself does not use; bars run from the least to the "
       "greatest of them; a ring marks what was chosen.{}",
-      tuning.seeds.size(), first ? sensitivities(runs) : "");
+      tuning.seeds.size(), first ? metrics_of_tuning(runs) : "");
   chart.alt = extremes(chart, chart.title);
   chart.table = table_of(chart);
   chart.table.caption = chart.title + ": mean [least, greatest] over the tuning's seeds";

@@ -1,4 +1,4 @@
-#include "experiments/study/verdicts/analysis.hpp"
+#include "experiments/study/report/export.hpp"
 
 #include <nlohmann/json.hpp>
 #include "experiments/study/file/claims.hpp"
@@ -10,24 +10,9 @@ using Json = nlohmann::ordered_json;
 
 // A NaN or an infinity, which JSON has no word for, is written as null.
 
-std::string word(Verdict verdict) { return names_of(verdict)[static_cast<std::size_t>(verdict)]; }
-std::string word(Regime regime) { return regime == Regime::tuned ? "tuned" : "shared"; }
-
 Json to_json(const statistics::Interval& interval) { return Json::array({interval.low, interval.high}); }
 
 Json to_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-
-std::string word(Hypothesis::Kind kind) {
-  switch (kind) {
-    case Hypothesis::Kind::difference: return "difference";
-    case Hypothesis::Kind::equivalence: return "equivalence";
-    case Hypothesis::Kind::interaction: return "interaction";
-    case Hypothesis::Kind::value: return "value";
-    case Hypothesis::Kind::slope: return "slope";
-    case Hypothesis::Kind::identical: break;
-  }
-  return "identical";
-}
 
 Json to_json(const std::vector<Change>& settings) {
   Json json = Json::object();
@@ -44,7 +29,7 @@ Json levels_of(const Study& study, const Arm& arm) {
 
 Json to_json(const Check& check) {
   return {{"label", check.label},
-          {"verdict", word(check.verdict)},
+          {"verdict", name_of(check.verdict)},
           {"effect", check.effect},
           {"interval", to_json(check.interval)},
           {"expected", to_json(check.expected)},
@@ -58,9 +43,9 @@ Json to_json(const Study& study, const HypothesisResult& result) {
   Json json = {{"name", hypothesis.name},
                {"claim", hypothesis.claim == 0 ? Json() : Json(hypothesis.claim)},
                {"contradicts", hypothesis.contradicts},
-               {"kind", word(hypothesis.kind)},
+               {"kind", hypothesis.kind},
                {"metric", hypothesis.metric},
-               {"regime", word(hypothesis.regime)},
+               {"regime", name_of(hypothesis.regime)},
                {"arm", Json(hypothesis.arm)},
                {"against", Json(hypothesis.against)},
                {"under", Json(hypothesis.under)},
@@ -69,7 +54,7 @@ Json to_json(const Study& study, const HypothesisResult& result) {
                {"margin", hypothesis.margin},
                {"over", hypothesis.over},
                {"formula", hypothesis.formula},
-               {"verdict", word(result.verdict)},
+               {"verdict", name_of(result.verdict)},
                {"reason", result.reason},
                {"p", to_json(result.p)},
                {"p_holm", to_json(result.p_holm)},
@@ -102,13 +87,13 @@ std::string to_json(const Study& study, const Analysis& analysis) {
   for (const ClaimResult& claim : analysis.claims)
     json["claims"].push_back({{"claim", claim.claim},
                               {"text", claim_text(claim.claim)},
-                              {"verdict", word(claim.verdict)},
+                              {"verdict", name_of(claim.verdict)},
                               {"sentence", claim.sentence}});
   for (const HypothesisResult& result : analysis.hypotheses) json["hypotheses"].push_back(to_json(study, result));
   for (const Arm& arm : study.arms) json["arms"].push_back({{"name", arm.name}, {"levels", levels_of(study, arm)}});
   for (const ArmSummary& summary : analysis.summaries)
     json["summaries"].push_back({{"arm", study.arms[summary.arm].name},
-                                 {"regime", word(summary.regime)},
+                                 {"regime", name_of(summary.regime)},
                                  {"metric", summary.metric},
                                  {"unit", study.metric(summary.metric).unit},
                                  {"mean", summary.mean},

@@ -3,6 +3,7 @@
 #include "experiments/program/console.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/study/file/claims.hpp"
+#include "experiments/study/report/export.hpp"
 #include "experiments/study/report/html_report.hpp"
 
 #include <unistd.h>

@@ -1,6 +1,7 @@
 #include "experiments/study/verdicts/analysis.hpp"
 
-#include "experiments/study/verdicts/hypotheses.hpp"
+#include "experiments/study/metrics/evaluations.hpp"
+#include "experiments/study/verdicts/finding.hpp"
 
 #include <algorithm>
 #include <map>
@@ -65,7 +66,7 @@ void summarise(Analysis& analysis, const StudyValues& values) {
   for (const MetricSpec& metric : study.metrics) {
     for (const Regime regime : {Regime::shared, Regime::tuned}) {
       // A metric of the tuning has no regime of its own; it is told once, beside the tuned values.
-      if (regime == Regime::tuned ? !study.tuning : is_metric_of_tuning(metric)) continue;
+      if (regime == Regime::tuned ? !study.tuning : metric.metric->of_tuning()) continue;
       for (std::size_t arm = 0; arm < study.arms.size(); ++arm)
         if (auto summary = summary_of(values, metric, arm, regime)) analysis.summaries.push_back(std::move(*summary));
     }
@@ -164,7 +165,10 @@ Analysis analyse(const Study& study, const KnownResults& known) {
   analysis.tuned = values.tuned();
 
   std::vector<Finding> findings;
-  for (std::size_t i = 0; i < study.hypotheses.size(); ++i) findings.push_back(examine(values, i));
+  for (std::size_t i = 0; i < study.hypotheses.size(); ++i) {
+    findings.push_back(study.hypotheses[i].statement->examine(values, study.hypotheses[i]));
+    findings.back().result.hypothesis = i;
+  }
   analysis.hypotheses = conclude(std::move(findings));
 
   std::vector<std::size_t> claims = study.claims;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "experiments/study/statistics/statistics.hpp"
-#include "experiments/study/work/plan.hpp"
+#include "experiments/study/work/metric_value.hpp"
 
 #include <limits>
 #include <map>
@@ -78,30 +78,5 @@ struct Analysis {
   std::vector<FactorEffect> factor_effects;
 };
 Analysis analyse(const Study& study, const KnownResults& known);
-
-/// The value of a metric for one run; empty where the run has not ended, or failed, or does not record it. A metric of
-/// the tuning (rate_sensitivity, largest_stable_rate) is asked by metric_of_tuning.
-struct MetricValue {
-  double value = 0;
-  bool censored = false;
-};
-std::optional<MetricValue> metric_value(const Study& study, const MetricSpec& metric, std::size_t arm,
-                                        const RunResult& result);
-bool is_metric_of_tuning(const MetricSpec& metric);
-/// The same for one seed of the tuning, from its runs over the learning rates (the first coordinate, where none has the
-/// key optimizer.learning_rate): the grid as it was written, without extensions, so that every arm has the same range.
-/// Empty until all of them have ended well or diverged. A largest stable rate is 0 where none is stable, and censored
-/// where all are.
-std::optional<MetricValue> metric_of_tuning(const Study& study, const MetricSpec& metric, const Tuned& search,
-                                            std::uint64_t seed, const KnownResults& known);
-/// Whether a run ended in a NaN or an infinity, or with a loss above the one before training.
-bool has_diverged(const RunResult& result);
-
-/// verdicts.json: all of the above, for machines; equal results give equal bytes.
-std::string to_json(const Study& study, const Analysis& analysis);
-/// For a pull request.
-std::string to_markdown(const Study& study, const Analysis& analysis);
-/// One row a run and metric.
-std::string to_csv(const Study& study, const KnownResults& known);
 
 }  // namespace surd

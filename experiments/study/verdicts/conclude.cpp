@@ -1,4 +1,4 @@
-#include "experiments/study/verdicts/hypotheses.hpp"
+#include "experiments/study/verdicts/finding.hpp"
 
 #include <cmath>
 

@@ -10,7 +10,7 @@ StudyValues::StudyValues(const Study& study, const KnownResults& known) : study_
 }
 
 const std::vector<std::uint64_t>& StudyValues::seeds(const MetricSpec& metric) const {
-  return is_metric_of_tuning(metric) && study_.tuning ? study_.tuning->seeds : study_.seeds;
+  return metric.metric->of_tuning() && study_.tuning ? study_.tuning->seeds : study_.seeds;
 }
 
 std::pair<StudyValues::Gap, const RunResult*> StudyValues::run(std::size_t arm, Regime regime,
@@ -28,7 +28,7 @@ std::pair<StudyValues::Gap, const RunResult*> StudyValues::run(std::size_t arm, 
 
 StudyValues::Cell StudyValues::cell(const MetricSpec& metric, std::size_t arm, Regime regime,
                                     std::uint64_t seed) const {
-  if (!is_metric_of_tuning(metric)) {
+  if (!metric.metric->of_tuning()) {
     const auto [gap, result] = run(arm, regime, seed);
     if (gap != Gap::none) return {gap, {}};
     const auto value = metric_value(study_, metric, arm, *result);

@@ -1,7 +1,7 @@
 #include "experiments/study/work/plan.hpp"
 
 #include "experiments/config/read_scalar.hpp"
-#include "experiments/study/verdicts/analysis.hpp"
+#include "experiments/study/work/metric_value.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "experiments/study/file/study.hpp"
-#include "experiments/study/work/results.hpp"
+#include "experiments/run/run_result.hpp"
 
 #include <functional>
 #include <string>

@@ -55,8 +55,6 @@ std::size_t lines_of(const std::string& file) {
 
 }  // namespace
 
-std::vector<std::string> names_of(RunResult::Status) { return {"finished", "diverged", "failed"}; }
-
 bool StudyFolder::begun() const { return path_exists(origin_file(path_)); }
 
 bool StudyFolder::only_prepared() const {
@@ -157,11 +155,14 @@ const RunResult* StudyResults::find(const std::string& id) {
   result.updates = outcome.count("updates");
   result.vocabulary = outcome.count("vocabulary");
   if (path_exists(folder + "/metrics.jsonl")) result.metrics = read_metrics(folder + "/metrics.jsonl");
-  if (result.status == RunResult::Status::finished) {
-    const std::string summary_file = RunFolder(folder).summary();
+  const bool finished = result.status == RunResult::Status::finished;
+  const std::string summary_file = RunFolder(folder).summary();
+  if (finished || (result.status == RunResult::Status::diverged && path_exists(summary_file))) {
     const JsonObject summary(read_file(summary_file), summary_file, "remove the run's folder, and it is made again");
+    result.summary = summary.numbers();
     const auto& evaluations = result.metrics.evaluations;
-    expect(!evaluations.empty() && evaluations.back().update == summary.count("updates"), folder + "/metrics.jsonl",
+    expect(!finished || (!evaluations.empty() && evaluations.back().update == summary.count("updates")),
+           folder + "/metrics.jsonl",
            "does not reach update {}, where the run ended; remove the run's folder, and it is made again by --resume",
            summary.count("updates"));
   }

@@ -62,8 +62,6 @@ class StudyFolder {
   std::string path_;
 };
 
-std::vector<std::string> names_of(RunResult::Status);
-
 /// What the runs in a folder have left so far. Each is read once, when it is first asked for.
 class StudyResults {
  public:

@@ -146,10 +146,8 @@ class Worker {
 
 bool work_on(const StudyFolder& folder, const Study& study, const StopSignals& signals, const RunEnded& run_ended) {
   constexpr double seconds_between_looks = 0.1;
-  const bool of_evaluations =
-      !study.tuning || (study.metric(study.tuning->metric).kind != MetricSpec::Kind::probe &&
-                        study.metric(study.tuning->metric).kind != MetricSpec::Kind::expression);
-  StudyResults results(folder, of_evaluations ? StudyResults::Parts::metrics : StudyResults::Parts::all);
+  const bool probe = study.tuning && study.metric(study.tuning->metric).metric->reads_probe();
+  StudyResults results(folder, probe ? StudyResults::Parts::all : StudyResults::Parts::metrics);
   Worker worker(folder, study, signals, run_ended);
   while (signals.received() == 0) {
     bool complete = true, made = false;

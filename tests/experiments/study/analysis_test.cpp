@@ -1,4 +1,5 @@
 #include "autograd/base/random.hpp"
+#include "experiments/study/metrics/learning_rates.hpp"
 #include "study_runs.hpp"
 
 #include <doctest/doctest.h>
@@ -8,7 +9,6 @@ using namespace surd::test;
 
 namespace {
 
-using Kind = Hypothesis::Kind;
 using Values = std::vector<double>;
 
 const Levels scales = {{"one", 1.0}, {"sqrt(d)", 8.0}};
@@ -39,7 +39,7 @@ HypothesisResult judged(const Hypothesis& hypothesis, const Values& one, const V
 }
 
 Hypothesis lower(double margin = 0) {
-  return hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}}, {{"alpha", "one"}}, "lower", margin);
+  return hypothesis_of("difference", {{"alpha", "sqrt(d)"}}, {{"alpha", "one"}}, "lower", margin);
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ TEST_CASE("fewer than six seeds decide nothing, and the reason says why") {
   CHECK(contains(five.reason, "0.0625"));
   CHECK(contains(five.reason, "is -0.5 nats"));
   CHECK(judged(lower(), around(1, 6), around(0.5, 6)).verdict == Verdict::supported);
-  CHECK(judged(hypothesis_of(Kind::equivalence, {{"alpha", "one"}}, {{"alpha", "sqrt(d)"}}, "", 1), around(1, 5),
+  CHECK(judged(hypothesis_of("equivalence", {{"alpha", "one"}}, {{"alpha", "sqrt(d)"}}, "", 1), around(1, 5),
                around(1, 5))
             .verdict == Verdict::undecided);
 }
@@ -144,11 +144,10 @@ TEST_CASE("a diverged run stays in with the loss it began with") {
 TEST_CASE("axes that neither side names are averaged over, arm by its like") {
   Study study = study_of({{"alpha", scales}, {"tie", {{"none", {}}, {"all", {}}}}}, 6);
   study.hypotheses = {
-      lower(), hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}, {"tie", "all"}}, {{"alpha", "one"}}, "lower"),
-      hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}, {"tie", "all"}}, {{"alpha", "one"}, {"tie", "none"}},
-                    "lower"),
-      hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}}, {{"alpha", "two"}}, "lower"),
-      hypothesis_of(Kind::difference, {{"alpha", "sqrt(d)"}}, {{"alpha", "one"}, {"tie", "none"}}, "lower")};
+      lower(), hypothesis_of("difference", {{"alpha", "sqrt(d)"}, {"tie", "all"}}, {{"alpha", "one"}}, "lower"),
+      hypothesis_of("difference", {{"alpha", "sqrt(d)"}, {"tie", "all"}}, {{"alpha", "one"}, {"tie", "none"}}, "lower"),
+      hypothesis_of("difference", {{"alpha", "sqrt(d)"}}, {{"alpha", "two"}}, "lower"),
+      hypothesis_of("difference", {{"alpha", "sqrt(d)"}}, {{"alpha", "one"}, {"tie", "none"}}, "lower")};
   Results results(study);  // arms: one none, one all, sqrt none, sqrt all
   const Values losses[] = {
       {1, 1, 1, 1, 1, 1}, {2, 2, 2, 2, 2, 2}, {0.5, 0.5, 0.5, 0.5, 0.5, 0.5}, {1.75, 1, 1, 1, 1, 1}};
@@ -165,7 +164,7 @@ TEST_CASE("axes that neither side names are averaged over, arm by its like") {
 
 TEST_CASE("equivalence lies inside its margins, or wholly outside") {
   const auto same = [](double margin) {
-    return hypothesis_of(Kind::equivalence, {{"alpha", "sqrt(d)"}}, {{"alpha", "one"}}, "", margin);
+    return hypothesis_of("equivalence", {{"alpha", "sqrt(d)"}}, {{"alpha", "one"}}, "", margin);
   };
   const HypothesisResult supported = judged(same(0.1), around(1), around_too(1.01));
   CHECK(supported.verdict == Verdict::supported);
@@ -185,8 +184,7 @@ TEST_CASE("equivalence lies inside its margins, or wholly outside") {
 
 TEST_CASE("an interaction is a difference of differences") {
   Study study = study_of({{"alpha", scales}, {"tie", {{"none", {}}, {"all", {}}}}}, 10);
-  Hypothesis hypothesis = lower();
-  hypothesis.kind = Kind::interaction;
+  Hypothesis hypothesis = hypothesis_of("interaction", {{"alpha", "sqrt(d)"}}, {{"alpha", "one"}}, "lower");
   hypothesis.under = {{"tie", "all"}};
   hypothesis.versus = {{"tie", "none"}};
   study.hypotheses = {hypothesis};
@@ -208,10 +206,8 @@ TEST_CASE("an interaction is a difference of differences") {
 TEST_CASE("Holm's correction takes back what would have been supported alone") {
   Study study = study_of({{"alpha", scales}}, 6);
   study.hypotheses = {lower()};
-  MetricSpec accuracy;
-  accuracy.name = "accuracy";
-  accuracy.of = "token_accuracy";  // 0.9 in every run: p is 1
-  study.metrics.push_back(accuracy);
+  // 0.9 in every run: p is 1
+  study.metrics.push_back(metric_of<FinalValue>("accuracy", "final_value", {Measure::token_accuracy}));
   Results results(study);
   results.losses(0, around(1, 6));
   results.losses(1, around_too(0.5, 6));
@@ -228,7 +224,7 @@ TEST_CASE("Holm's correction takes back what would have been supported alone") {
   CHECK(*two.hypotheses[1].p_holm == 1);
 
   // One that still waits for its runs counts, so that the verdict is not taken back later.
-  study.metrics[1].of = "sequence_accuracy";  // which no run records
+  study.metrics[1] = metric_of<FinalValue>("accuracy", "final_value", {Measure::sequence_accuracy});  // no run has it
   const Analysis waiting = analyse(study, results.known());
   CHECK_FALSE(waiting.hypotheses[1].p.has_value());
   CHECK(contains(waiting.hypotheses[1].reason, "of 12 runs 12 have no such value"));
@@ -238,10 +234,7 @@ TEST_CASE("Holm's correction takes back what would have been supported alone") {
 TEST_CASE("what fewer than six seeds can never decide costs the others nothing") {
   Study study = study_of({{"alpha", scales}}, 6);
   add_tuning(study);  // on three seeds
-  MetricSpec sensitivity;
-  sensitivity.name = "sensitivity";
-  sensitivity.kind = MetricSpec::Kind::rate_sensitivity;
-  study.metrics.push_back(sensitivity);
+  study.metrics.push_back(metric_of<RateSensitivity>("sensitivity", "rate_sensitivity"));
   study.hypotheses = {lower(), lower()};
   study.hypotheses[1].metric = "sensitivity";
   Results results(study);
@@ -262,7 +255,7 @@ TEST_CASE("the regime of a comparison is the hypothesis' or its sides'") {
   Study study = study_of({{"alpha", scales}}, 6);
   add_tuning(study);
   study.hypotheses = {lower(), lower(),
-                      hypothesis_of(Kind::difference, {{"regime", "tuned"}}, {{"regime", "shared"}}, "lower")};
+                      hypothesis_of("difference", {{"regime", "tuned"}}, {{"regime", "shared"}}, "lower")};
   study.hypotheses[1].regime = Regime::tuned;
   Results results(study);
   results.losses(0, around(2, 6));

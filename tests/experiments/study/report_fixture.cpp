@@ -1,6 +1,8 @@
 #include "tests/experiments/study/report_fixture.hpp"
 
 #include "experiments/run/system_info.hpp"
+#include "experiments/study/metrics/evaluations.hpp"
+#include "experiments/study/metrics/probe_number.hpp"
 #include "train/storage/files.hpp"
 
 #include <nlohmann/json.hpp>
@@ -37,19 +39,20 @@ Study make_study() {
           {"alpha=" + study.axes[0].levels[a].name + ", d_k=" + study.axes[1].levels[d].name, {a, d}, {}});
   study.tuning =
       Tuning{"final_loss", {1001, 1002, 1003}, {{"rate", "optimizer.learning_rate", {0.0003, 0.001, 0.003, 0.01}, 0}}};
-  MetricSpec loss, accuracy, score;
-  loss.name = "final_loss", loss.unit = "nats";
-  accuracy.name = "final_accuracy", accuracy.of = "token_accuracy", accuracy.lower_is_better = false;
-  score.name = "score_std", score.kind = MetricSpec::Kind::probe, score.path = "encoder.0.self_attention";
-  score.what = "scores", score.statistic = "std";
-  study.metrics = {loss, accuracy, score};
+  const ProbeMetricOptions scores{"encoder.0.self_attention", "scores", "std"};
+  study.metrics = {{"final_loss", "final_value", std::make_shared<FinalValue>(MeasureOptions{}), "nats"},
+                   {"final_accuracy", "final_value",
+                    std::make_shared<FinalValue>(MeasureOptions{Measure::token_accuracy}), "", false},
+                   {"score_std", "probe", std::make_shared<ProbeMetric>(scores)}};
   Hypothesis faster;
+  faster.kind = "difference", faster.statement = hypothesis_kinds().recipe(faster.kind)->make();
   faster.name = "The loss ends lower with the factor <sqrt(d)>";
   faster.claim = 1, faster.metric = "final_loss", faster.expect = "lower", faster.regime = Regime::tuned;
   faster.arm = {{"alpha", "sqrt(d)"}}, faster.against = {{"alpha", "<one>"}};
   Hypothesis slope;
   slope.name = "Scores shrink as d_k^-1/2";
-  slope.claim = 9, slope.kind = Hypothesis::Kind::slope, slope.metric = "score_std", slope.over = "d_k";
+  slope.claim = 9, slope.kind = "slope", slope.metric = "score_std", slope.over = "d_k";
+  slope.statement = hypothesis_kinds().recipe(slope.kind)->make(), slope.expect = "within";
   slope.formula = "-1/2", slope.tolerance = 0.03, slope.arm = {{"alpha", "sqrt(d)"}};
   study.hypotheses = {faster, slope};
   return study;

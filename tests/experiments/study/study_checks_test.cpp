@@ -9,15 +9,14 @@ using namespace surd::test;
 
 namespace {
 
-using Kind = Hypothesis::Kind;
 using Values = std::vector<double>;
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 const Levels widths = {{"16", 16.0}, {"64", 64.0}, {"256", 256.0}};
 
-Hypothesis value(std::string formula, double tolerance, std::string expect = "") {
-  Hypothesis hypothesis = hypothesis_of(Kind::value, {}, {}, std::move(expect));
+Hypothesis value(std::string formula, double tolerance, std::string expect = "within") {
+  Hypothesis hypothesis = hypothesis_of("value", {}, {}, std::move(expect));
   hypothesis.formula = std::move(formula);
   hypothesis.tolerance = tolerance;
   return hypothesis;
@@ -110,8 +109,9 @@ TEST_CASE("values of fewer than six seeds, or with a run missing, decide nothing
 
 TEST_CASE("a slope over an axis, for every combination of the others") {
   Widths widths_study;
-  Hypothesis slope = value("1/2", 0.03);
-  slope.kind = Kind::slope;
+  Hypothesis slope = hypothesis_of("slope", {}, {}, "within");
+  slope.formula = "1/2";
+  slope.tolerance = 0.03;
   slope.over = "d";
   HypothesisResult result = widths_study.judged(slope);
   CHECK(result.verdict == Verdict::supported);
@@ -149,7 +149,7 @@ TEST_CASE("loss curves are the same, or differ, in every seed") {
   results.losses(0, Values(6, 1));
   results.losses(1, Values(6, 1));
   const auto judged = [&](const char* expect, double tolerance) {
-    Hypothesis hypothesis = hypothesis_of(Kind::identical, {{"alpha", "one"}}, {{"alpha", "sqrt(d)"}}, expect);
+    Hypothesis hypothesis = hypothesis_of("identical", {{"alpha", "one"}}, {{"alpha", "sqrt(d)"}}, expect);
     hypothesis.tolerance = tolerance;
     study.hypotheses = {hypothesis};
     return analyse(study, results.known()).hypotheses[0];

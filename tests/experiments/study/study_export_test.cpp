@@ -1,3 +1,4 @@
+#include "experiments/study/report/export.hpp"
 #include "study_runs.hpp"
 
 #include <doctest/doctest.h>
@@ -16,15 +17,10 @@ struct Exported {
   Results results{study};
 
   Exported() {
-    MetricSpec steps;
-    steps.name = "steps";
-    steps.kind = MetricSpec::Kind::updates_to;
-    steps.unit = "updates";
-    steps.target = 0.1;
-    study.metrics.push_back(steps);
+    study.metrics.push_back(metric_of<UpdatesTo>("steps", "updates_to", {{}, 0.1}));
+    study.metrics.back().unit = "updates";
     study.claims = {3};
-    study.hypotheses = {
-        hypothesis_of(Hypothesis::Kind::difference, {{"alpha", "a|b, \"c\""}}, {{"alpha", "one"}}, "lower")};
+    study.hypotheses = {hypothesis_of("difference", {{"alpha", "a|b, \"c\""}}, {{"alpha", "one"}}, "lower")};
     study.hypotheses[0].claim = 3;
     results.losses(0, {1, 1.1, 1, 0.9, 1, 1 / 3.0});
     results.losses(1, {0.1, 0.2, 0.1, 0.2, 0.1, 0.1});

@@ -1,3 +1,8 @@
+#include "experiments/study/metrics/expression.hpp"
+#include "experiments/study/metrics/gradient_norm.hpp"
+#include "experiments/study/metrics/learning_rates.hpp"
+#include "experiments/study/metrics/loss_spikes.hpp"
+#include "experiments/study/metrics/probe_number.hpp"
 #include "study_runs.hpp"
 
 #include <doctest/doctest.h>
@@ -9,17 +14,14 @@ using namespace surd::test;
 
 namespace {
 
-using Kind = MetricSpec::Kind;
-
 const double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-MetricSpec metric(Kind kind, std::string of = "loss") {
-  MetricSpec spec;
-  spec.name = "the_metric";
-  spec.kind = kind;
-  spec.of = std::move(of);
-  return spec;
+template <class Kind>
+MetricSpec metric(const typename Kind::Options& options = {}) {
+  return metric_of<Kind>("the_metric", "kind", options);
 }
+MetricSpec updates_to(Measure of, double target) { return metric<UpdatesTo>({{of}, target}); }
+MetricSpec expression(const std::string& formula) { return metric<Expression>({formula}); }
 
 /// Evaluations with these token accuracies every 20 updates; the loss is 3 (1 - accuracy).
 RunResult run_along(const std::vector<double>& accuracies) {
@@ -47,42 +49,40 @@ struct Fixture {
 
 TEST_CASE_FIXTURE(Fixture, "final, best and initial values") {
   const RunResult run = run_along({0.1, 0.8, 0.6});
-  CHECK(number(metric(Kind::final_value, "token_accuracy"), run) == 0.6);
-  CHECK(number(metric(Kind::final_value, "sequence_accuracy"), run) == 0.3);
-  CHECK(number(metric(Kind::best_value, "token_accuracy"), run) == 0.8);
-  CHECK(number(metric(Kind::best_value), run) == doctest::Approx(0.6));
-  CHECK(number(metric(Kind::initial_value), run) == doctest::Approx(2.7));
-  CHECK(number(metric(Kind::final_value, "perplexity"), run) == doctest::Approx(std::exp(1.2)));
-  CHECK_THROWS_AS(of(metric(Kind::final_value, "los"), run), Error);
+  CHECK(number(metric<FinalValue>({Measure::token_accuracy}), run) == 0.6);
+  CHECK(number(metric<FinalValue>({Measure::sequence_accuracy}), run) == 0.3);
+  CHECK(number(metric<BestValue>({Measure::token_accuracy}), run) == 0.8);
+  CHECK(number(metric<BestValue>(), run) == doctest::Approx(0.6));
+  CHECK(number(metric<InitialValue>(), run) == doctest::Approx(2.7));
+  CHECK(number(metric<FinalValue>({Measure::perplexity}), run) == doctest::Approx(std::exp(1.2)));
 
   RunResult late = run;
   late.metrics.evaluations.erase(late.metrics.evaluations.begin());
-  CHECK_FALSE(of(metric(Kind::initial_value), late).has_value());
-  CHECK_FALSE(of(metric(Kind::final_value, "sequence_accuracy"), run_with(1)).has_value());
-  CHECK_FALSE(of(metric(Kind::final_value), failed_run()).has_value());
+  CHECK_FALSE(of(metric<InitialValue>(), late).has_value());
+  CHECK_FALSE(of(metric<FinalValue>({Measure::sequence_accuracy}), run_with(1)).has_value());
+  CHECK_FALSE(of(metric<FinalValue>(), failed_run()).has_value());
   RunResult overflowed = run;
   overflowed.metrics.evaluations.back().perplexity = not_a_number;
-  CHECK_FALSE(of(metric(Kind::final_value, "perplexity"), overflowed).has_value());
+  CHECK_FALSE(of(metric<FinalValue>({Measure::perplexity}), overflowed).has_value());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a diverged run ends where it began, and its best is what it had") {
   RunResult run = run_along({0.1, 0.8});
   run.status = RunResult::Status::diverged;
-  CHECK(number(metric(Kind::final_value), run) == doctest::Approx(2.7));
-  CHECK(number(metric(Kind::best_value), run) == doctest::Approx(0.6));
-  CHECK(number(metric(Kind::diverged), run) == 1);
+  CHECK(number(metric<FinalValue>(), run) == doctest::Approx(2.7));
+  CHECK(number(metric<BestValue>(), run) == doctest::Approx(0.6));
+  CHECK(number(metric<DivergedShare>(), run) == 1);
   run.metrics.evaluations.erase(run.metrics.evaluations.begin());
-  CHECK_FALSE(of(metric(Kind::final_value), run).has_value());  // unknown, not 0.6
+  CHECK_FALSE(of(metric<FinalValue>(), run).has_value());  // unknown, not 0.6
   // One that ends above its start without a NaN has diverged too, and its loss is what it is.
   const RunResult worse = run_with(5);
-  CHECK(number(metric(Kind::diverged), worse) == 1);
-  CHECK(number(metric(Kind::final_value), worse) == 5);
-  CHECK(number(metric(Kind::diverged), run_with(3)) == 0);
+  CHECK(number(metric<DivergedShare>(), worse) == 1);
+  CHECK(number(metric<FinalValue>(), worse) == 5);
+  CHECK(number(metric<DivergedShare>(), run_with(3)) == 0);
 }
 
 TEST_CASE_FIXTURE(Fixture, "updates to a target: the first of three evaluations in a row, else censored") {
-  MetricSpec spec = metric(Kind::updates_to, "token_accuracy");
-  spec.target = 0.9;
+  MetricSpec spec = updates_to(Measure::token_accuracy, 0.9);
   const auto value = [&](const std::vector<double>& accuracies) { return *of(spec, run_along(accuracies)); };
   CHECK(value({0.1, 0.95, 0.9, 0.99, 0.2}).value == 20);
   CHECK(value({0.1, 0.95, 0.5, 0.9, 0.9, 0.9}).value == 60);
@@ -94,8 +94,7 @@ TEST_CASE_FIXTURE(Fixture, "updates to a target: the first of three evaluations 
   diverged.status = RunResult::Status::diverged;
   CHECK(of(spec, diverged)->censored);
   CHECK(of(spec, diverged)->value == 100);
-  spec.of = "loss";
-  spec.target = 0.35;
+  spec = updates_to(Measure::loss, 0.35);
   CHECK(value({0.1, 0.9, 0.9, 0.9}).value == 20);
   RunResult none = run_with(1);
   none.metrics.evaluations.clear();
@@ -108,21 +107,16 @@ TEST_CASE_FIXTURE(Fixture, "gradient norms and loss spikes of the logged updates
   for (std::uint64_t i = 1; i <= 100; ++i)
     run.metrics.updates.push_back(
         {i, 0, i == 80 ? 9 : 1 + 0.01 * static_cast<double>(i % 5), i == 3 ? 7.0 : 1.0, 0, 1, 1});
-  MetricSpec spec = metric(Kind::gradient_norm);
-  spec.statistic = "median";
-  CHECK(number(spec, run) == 1);
-  spec.statistic = "mean";
-  CHECK(number(spec, run) == doctest::Approx(1.06));
-  spec.statistic = "max";
+  CHECK(number(metric<GradientNorm>({NormStatistic::median}), run) == 1);
+  CHECK(number(metric<GradientNorm>({NormStatistic::mean}), run) == doctest::Approx(1.06));
+  const MetricSpec spec = metric<GradientNorm>({NormStatistic::max});
   CHECK(number(spec, run) == 7);
   run.metrics.updates.back().gradient_norm = not_a_number;
   CHECK(number(spec, run) == 7);
-  spec.statistic = "mode";
-  CHECK_THROWS_AS(of(spec, run), Error);
-  CHECK(number(metric(Kind::loss_spikes), run) == 1);
+  CHECK(number(metric<LossSpikes>(), run) == 1);
   run.metrics.updates.clear();
   CHECK_FALSE(of(spec, run).has_value());
-  CHECK_FALSE(of(metric(Kind::loss_spikes), run).has_value());
+  CHECK_FALSE(of(metric<LossSpikes>(), run).has_value());
 }
 
 TEST_CASE_FIXTURE(Fixture, "numbers of the probe") {
@@ -131,47 +125,39 @@ TEST_CASE_FIXTURE(Fixture, "numbers of the probe") {
     run.probe.push_back({update, {"encoder.0.self_attention", "scores", "max", 100 * value}});
     run.probe.push_back({update, {"encoder.0.self_attention", "scores", "std", value}});
   }
-  MetricSpec spec = metric(Kind::probe);
-  spec.path = "encoder.0.self_attention";
-  spec.what = "scores";
-  spec.statistic = "std";
-  CHECK(number(spec, run) == 2);
-  const auto at = [&](const char* place) {
-    spec.at = place;
-    return number(spec, run);
+  const auto at = [&](ProbedUpdate update) {
+    return number(metric<ProbeMetric>({"encoder.0.self_attention", "scores", "std", update}), run);
   };
-  CHECK(at("last") == 4);
-  CHECK(at("mean") == 4);
-  CHECK(at("max") == 6);
+  CHECK(at(ProbedUpdate::first) == 2);
+  CHECK(at(ProbedUpdate::last) == 4);
+  CHECK(at(ProbedUpdate::mean) == 4);
+  CHECK(at(ProbedUpdate::max) == 6);
   run.probe[3].record.number = not_a_number;
-  CHECK(std::isnan(at("max")));
-  CHECK(std::isnan(at("mean")));
-  CHECK(at("last") == 4);
-  spec.path = "decoder.0.self_attention";
-  CHECK_FALSE(of(spec, run).has_value());
+  CHECK(std::isnan(at(ProbedUpdate::max)));
+  CHECK(std::isnan(at(ProbedUpdate::mean)));
+  CHECK(at(ProbedUpdate::last) == 4);
+  CHECK_FALSE(of(metric<ProbeMetric>({"decoder.0.self_attention", "scores", "std"}), run).has_value());
 }
 
 TEST_CASE_FIXTURE(Fixture, "expressions over metrics, numbers of the arm and V") {
-  MetricSpec start = metric(Kind::initial_value), steps = metric(Kind::updates_to, "token_accuracy");
+  MetricSpec start = metric<InitialValue>(), steps = updates_to(Measure::token_accuracy, 0.95);
   start.name = "start";
   steps.name = "steps";
-  steps.target = 0.95;
   study.metrics = {start, steps};
-  MetricSpec spec = metric(Kind::expression);
-  spec.formula = "(start - ln(V)) / sqrt(d)";
+  MetricSpec spec = expression("(start - ln(V)) / sqrt(d)");
   CHECK(number(spec, run_with(1)) == doctest::Approx((3 - std::log(32.0)) / 8));
   CHECK_FALSE(of(spec, run_with(1))->censored);
-  spec.formula = "2 * steps";
+  spec = expression("2 * steps");
   CHECK(of(spec, run_with(1))->censored);
   CHECK(number(spec, run_with(1)) == 200);
-  spec.formula = "1 / (start - 3)";
+  spec = expression("1 / (start - 3)");
   CHECK_FALSE(of(spec, run_with(1)).has_value());
-  spec.formula = "start";
+  spec = expression("start");
   CHECK_FALSE(of(spec, failed_run()).has_value());
-  spec.formula = "star";
+  spec = expression("star");
   CHECK_THROWS_WITH_AS(of(spec, run_with(1)),
                        doctest::Contains("study: there is no metric 'star'; did you mean 'start'?"), Error);
-  spec.formula = "1 + the_metric";
+  spec = expression("1 + the_metric");
   study.metrics.push_back(spec);
   CHECK_THROWS_WITH_AS(of(spec, run_with(1)), doctest::Contains("leads back to itself"), Error);
 }
@@ -179,7 +165,7 @@ TEST_CASE_FIXTURE(Fixture, "expressions over metrics, numbers of the arm and V")
 TEST_CASE("metrics of a tuning look along its learning rates") {
   Study study = study_of({{"alpha", {{"one", {}}}}}, 6);
   add_tuning(study);
-  MetricSpec sensitivity = metric(Kind::rate_sensitivity), largest = metric(Kind::largest_stable_rate);
+  MetricSpec sensitivity = metric<RateSensitivity>(), largest = metric<LargestStableRate>();
   largest.name = "largest";
   study.metrics.push_back(sensitivity);
   study.metrics.push_back(largest);

@@ -112,7 +112,8 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {good + "arms: [{name: a}]\n", "arms: is shorthand for one axis; write it as one of the axes"},
       {"metrics: [{name: a, kind: updates_to}]\n", "metrics[0].target: is required where kind is updates_to"},
       {"metrics: [{name: a, target: 3}]\n",
-       "metrics[0].target: is not read here: it is read only when kind is updates_to"},
+       "metrics[0].target: kind 'final_value' (the default) has no 'target'; 'updates_to' has: set metrics[0].kind to "
+       "that or remove this key"},
       {"metrics: [{name: a, kind: best}]\n", "metrics[0].kind: must be one of final_value, best_value,"},
       {"metrics: [{name: a, of: los}]\n",
        "must be one of loss, perplexity, token_accuracy, sequence_accuracy; got 'los'; did you mean 'loss'?"},
@@ -131,7 +132,7 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {hypothesis("metric: loss, arm: {scale: on}, against: {scale: sqrt_dim}, expect: lower"),
        "hypotheses[0].arm: axis 'scale' has no level 'on'"},
       {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: les"),
-       "hypotheses[0].expect: must be one of lower, higher where kind is difference; got 'les'"},
+       "hypotheses[0].expect: must be one of lower, higher; got 'les'"},
       {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}"),
        "hypotheses[0].expect: is required where kind is difference: lower or higher"},
       {hypothesis("metric: loss, arm: {scale: one}, against: {scale: one}, expect: lower"),

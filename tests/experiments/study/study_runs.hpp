@@ -1,5 +1,6 @@
 #pragma once
 
+#include "experiments/study/metrics/evaluations.hpp"
 #include "experiments/study/verdicts/analysis.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +16,13 @@
 namespace surd::test {
 
 using Levels = std::vector<std::pair<std::string, std::optional<double>>>;
+
+/// A metric of a kind with these options.
+template <class Kind>
+MetricSpec metric_of(std::string name, std::string kind, const typename Kind::Options& options = {}) {
+  const auto metric = std::make_shared<Kind>(options);
+  return {std::move(name), std::move(kind), metric, "", metric->lower_is_better()};
+}
 
 /// A study without hypotheses: every combination of the levels, and as many seeds.
 inline Study study_of(const std::vector<std::pair<std::string, Levels>>& axes, std::size_t seeds) {
@@ -40,10 +48,8 @@ inline Study study_of(const std::vector<std::pair<std::string, Levels>>& axes, s
     study.arms.push_back({fmt::format("{}", fmt::join(words, ", ")), combination, {}});
   }
   for (std::size_t seed = 1; seed <= seeds; ++seed) study.seeds.push_back(seed);
-  MetricSpec loss;
-  loss.name = "final_loss";
-  loss.unit = "nats";
-  study.metrics.push_back(loss);
+  study.metrics.push_back(metric_of<FinalValue>("final_loss", "final_value"));
+  study.metrics.back().unit = "nats";
   return study;
 }
 
@@ -115,11 +121,12 @@ inline void tune(const Study& study, Results& results, std::size_t arm,
   } while (!tuned(study, arm, results.known()).done);
 }
 
-inline Hypothesis hypothesis_of(Hypothesis::Kind kind, Selector arm, Selector against, std::string expect,
+inline Hypothesis hypothesis_of(std::string kind, Selector arm, Selector against, std::string expect,
                                 double margin = 0) {
   Hypothesis hypothesis;
   hypothesis.name = "It is so";
-  hypothesis.kind = kind;
+  hypothesis.statement = hypothesis_kinds().recipe(kind)->make();
+  hypothesis.kind = std::move(kind);
   hypothesis.metric = "final_loss";
   hypothesis.arm = std::move(arm);
   hypothesis.against = std::move(against);

@@ -1,13 +1,15 @@
-#include "experiments/study/verdicts/hypotheses.hpp"
+#include "experiments/study/verdicts/comparisons.hpp"
+
+#include "experiments/study/verdicts/finding.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace surd {
 namespace {
 
 using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
-using Kind = Hypothesis::Kind;
 
 /// The metric's mean difference over these pairs of arms in one seed; empty where a value is missing, after all were
 /// asked for.
@@ -29,7 +31,10 @@ std::optional<double> mean_difference(Tally& tally, const MetricSpec& metric, co
 struct Decision {
   Verdict verdict;
   double p;
+  /// Whether it rests on how large values are: those cut off at the same length are equal without being so.
+  bool needs_sizes = false;
 };
+using Decide = std::function<Decision(const Check&, const Hypothesis&)>;
 
 std::vector<double> map_values(const std::vector<double>& values, double factor, double offset) {
   std::vector<double> mapped;
@@ -51,30 +56,24 @@ Decision decide_direction(const Check& check, const Hypothesis& hypothesis) {
 
 /// Two one-sided tests where the effect lies inside the margins (Schuirmann 1987); where it lies beyond one, the
 /// two-sided test against that one. Each error, to support or to refute wrongly, keeps its 5 %.
-Decision decide_equivalence(const Check& check, double margin) {
+Decision decide_equivalence(const Check& check, const Hypothesis& hypothesis) {
+  const double margin = hypothesis.margin;
   const auto& [low, high] = check.interval;
   if (std::fabs(check.effect) < margin) {
     const double below = statistics::sign_flip_p_above(map_values(check.values, -1, margin));
     const double above = statistics::sign_flip_p_above(map_values(check.values, 1, margin));
-    return {low > -margin && high < margin ? Verdict::supported : Verdict::undecided, std::max(below, above)};
+    return {low > -margin && high < margin ? Verdict::supported : Verdict::undecided, std::max(below, above),
+            true};
   }
   const double side = check.effect > 0 ? 1 : -1;
   return {low > margin || high < -margin ? Verdict::refuted : Verdict::undecided,
           statistics::sign_flip_p(map_values(check.values, side, -margin))};
 }
 
-std::string expectation(const Hypothesis& hypothesis, const std::string& unit) {
-  const std::string margin = short_number(hypothesis.margin) + (unit.empty() ? "" : " " + unit);
-  if (hypothesis.kind == Kind::equivalence) return fmt::format("less than {} either way", margin);
-  return fmt::format("{} than 0{}", hypothesis.expect, hypothesis.margin == 0 ? "" : " by more than " + margin);
-}
-
-}  // namespace
-
-Finding examine_test(const StudyValues& values, const Hypothesis& hypothesis) {
+/// `interaction`: whether the comparison is made twice, under some levels and in others, and the differences compared.
+Finding compare(const StudyValues& values, const Hypothesis& hypothesis, bool interaction, const Decide& decide) {
   const Study& study = values.study();
   const MetricSpec& metric = study.metric(hypothesis.metric);
-  const bool interaction = hypothesis.kind == Kind::interaction;
   const Side arm(study, hypothesis, hypothesis.arm, interaction ? hypothesis.under : Selector());
   const Side against(study, hypothesis, hypothesis.against, interaction ? hypothesis.under : Selector());
   const Pairs pairs = pairs_of(study, arm, against);
@@ -90,7 +89,6 @@ Finding examine_test(const StudyValues& values, const Hypothesis& hypothesis) {
   }
 
   Finding finding;
-  finding.expected = expectation(hypothesis, metric.unit);
   if (pairs.empty() || (interaction && other_pairs.empty())) {
     finding.obstacle = "no arms of the study can be compared this way";
     return finding;
@@ -124,16 +122,98 @@ Finding examine_test(const StudyValues& values, const Hypothesis& hypothesis) {
         interaction ? fmt::format(", {} less {},", text_of(hypothesis.under), text_of(hypothesis.versus)) : "",
         text_of(check, metric.unit));
   if (finding.obstacle.empty()) {
-    const Decision decision = hypothesis.kind == Kind::equivalence ? decide_equivalence(check, hypothesis.margin)
-                                                                   : decide_direction(check, hypothesis);
+    const Decision decision = decide(check, hypothesis);
     finding.result.verdict = check.verdict = decision.verdict;
     finding.result.p = decision.p;
-    // Values cut off at the same length are equal without being so.
-    if (hypothesis.kind == Kind::equivalence && decision.verdict == Verdict::supported && !tally.censored().empty())
+    if (decision.verdict == Verdict::supported && decision.needs_sizes && !tally.censored().empty())
       finding.obstacle = tally.censored() + ", so how far they are apart is not known";
   }
   finding.result.checks = {std::move(check)};
   return finding;
+}
+
+std::string margin_of(const StudyValues& values, const Hypothesis& hypothesis) {
+  const std::string unit = values.study().metric(hypothesis.metric).unit;
+  return short_number(hypothesis.margin) + (unit.empty() ? "" : " " + unit);
+}
+
+/// "lower than 0 by more than 0.1 nats"
+std::string direction(const StudyValues& values, const Hypothesis& hypothesis) {
+  return fmt::format("{} than 0{}", hypothesis.expect,
+                     hypothesis.margin == 0 ? "" : " by more than " + margin_of(values, hypothesis));
+}
+
+std::string every_arm(const Selector& selector) { return text_of(selector, "every arm"); }
+
+}  // namespace
+
+void ComparisonOptions::fields(Fields& f) {
+  f("metric", metric, "of which");
+  f("regime", regime, "one rate for all arms, or each arm's own best");
+  f("arm", arm, "levels by axis, e.g. {task: reverse, rho: '1.41'}; an axis that is not named is free");
+  f("against", against, "likewise");
+  f("margin", margin, "differences up to this are of no interest", at_least(0));
+}
+
+void DifferenceOptions::direction_fields(Fields& f, const char* kind) {
+  ComparisonOptions::fields(f);
+  f("expect", expect, "of the difference");
+  f.rule(!expect.text().empty(), "expect", fmt::format("is required where kind is {}: lower or higher", kind));
+}
+
+void EquivalenceOptions::fields(Fields& f) {
+  ComparisonOptions::fields(f);
+  f.rule(margin > 0, "margin", "is required where kind is equivalence: the largest difference of no interest");
+}
+
+void InteractionOptions::fields(Fields& f) {
+  direction_fields(f, "interaction");
+  f("under", under, "likewise, for both");
+  f("versus", versus, "likewise, for both");
+}
+
+std::string Difference::words(const Hypothesis& h) const {
+  return fmt::format("{} of {} is {} than of {} by more than {}", h.metric, every_arm(h.arm), h.expect,
+                     every_arm(h.against), short_number(h.margin));
+}
+Finding Difference::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
+  Finding finding = compare(values, hypothesis, false, decide_direction);
+  finding.expected = direction(values, hypothesis);
+  return finding;
+}
+void Difference::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
+  Statement::check(study, hypothesis, complain);
+  check_sides(study, hypothesis, complain);
+}
+
+std::string Equivalence::words(const Hypothesis& h) const {
+  return fmt::format("{} of {} and of {} differ by less than {}", h.metric, every_arm(h.arm), every_arm(h.against),
+                     short_number(h.margin));
+}
+Finding Equivalence::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
+  Finding finding = compare(values, hypothesis, false, decide_equivalence);
+  finding.expected = fmt::format("less than {} either way", margin_of(values, hypothesis));
+  return finding;
+}
+void Equivalence::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
+  Statement::check(study, hypothesis, complain);
+  check_sides(study, hypothesis, complain);
+}
+
+std::string Interaction::words(const Hypothesis& h) const {
+  return fmt::format("{}: {} minus {} is {} under {} than under {} by more than {}", h.metric, every_arm(h.arm),
+                     every_arm(h.against), h.expect, every_arm(h.under), every_arm(h.versus), short_number(h.margin));
+}
+Finding Interaction::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
+  Finding finding = compare(values, hypothesis, true, decide_direction);
+  finding.expected = direction(values, hypothesis);
+  return finding;
+}
+void Interaction::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
+  Statement::check(study, hypothesis, complain);
+  check_sides(study, hypothesis, complain);
+  if (hypothesis.under == hypothesis.versus)
+    complain("versus", "is the same as 'under'; name the levels in which they differ");
 }
 
 }  // namespace surd

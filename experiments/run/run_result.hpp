@@ -3,6 +3,7 @@
 #include "experiments/run/metrics_reader.hpp"
 #include "train/probe/probe.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,12 @@ struct RunResult {
   std::string message;  ///< where it diverged, or why it failed
   Metrics metrics;
   std::vector<ProbeNumber> probe;
-  std::uint64_t updates = 0;   ///< that the config asked for
-  std::size_t vocabulary = 0;  ///< of the target side
+  std::map<std::string, double> summary;  ///< the numbers of summary.json, e.g. "wall_seconds"
+  std::uint64_t updates = 0;              ///< that the config asked for
+  std::size_t vocabulary = 0;             ///< of the target side
 };
+std::vector<std::string> names_of(RunResult::Status);
+
 
 /// Reads a probe.jsonl. A last line without its newline is left out. Throws Error "name:line: ..." for anything that a
 /// run does not write.

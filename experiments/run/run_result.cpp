@@ -1,9 +1,11 @@
-#include "experiments/study/work/results.hpp"
+#include "experiments/run/run_result.hpp"
 
 #include "train/storage/files.hpp"
 #include "train/storage/json_object.hpp"
 
 namespace surd {
+
+std::vector<std::string> names_of(RunResult::Status) { return {"finished", "diverged", "failed"}; }
 
 std::vector<ProbeNumber> read_probe(const std::string& path) {
   std::vector<ProbeNumber> numbers;

@@ -22,9 +22,6 @@ struct Finding {
   std::string obstacle;  ///< why nothing can be decided, where that is so
   std::string context;   ///< "10 seeds, nothing tuned"
 };
-Finding examine(const StudyValues& values, std::size_t hypothesis);
-Finding examine_test(const StudyValues& values, const Hypothesis& hypothesis);    ///< of the kinds that have a p
-Finding examine_checks(const StudyValues& values, const Hypothesis& hypothesis);  ///< of the others
 
 /// Adjusts the p values and writes the verdicts and reasons.
 std::vector<HypothesisResult> conclude(std::vector<Finding> findings);
@@ -44,6 +41,12 @@ std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const Study& study, co
 Check check_of(std::string label, std::vector<std::uint64_t> seeds, std::vector<double> values);
 /// "-0.2 nats [-0.3, -0.1]".
 std::string text_of(const Check& check, const std::string& unit);
+/// Of checks that are all to hold: refuted where one is, supported where all are.
+Verdict all_of(const std::vector<Check>& checks);
+/// "final_loss holds in 2 of 3 cases; in d=256 is 1.6 nats [1.5, 1.7]", about the one that stands most against it:
+/// failed before undecided before held, then the farthest off, or the nearest where `far_is_good`.
+std::string observation_of(const std::string& what, const std::vector<Check>& checks, const std::string& unit,
+                           bool far_is_good = false);
 /// "10 seeds, nothing tuned, 3 of 40 values are censored".
 std::string context_of(const StudyValues& values, std::size_t seeds, const std::set<Regime>& regimes,
                        const Tally& tally);
@@ -52,7 +55,7 @@ std::string obstacle_of(std::size_t seeds, const Tally& tally);
 
 /// 0.123456 -> "0.1235", 12345.6 -> "12346": for reading.
 std::string short_number(double value);
-/// "alpha=one, tie=none", or "all arms".
-std::string text_of(const Selector& selector);
+/// "alpha=one, tie=none", or `all`.
+std::string text_of(const Selector& selector, const char* all = "all arms");
 
 }  // namespace surd

@@ -1,9 +1,26 @@
-#include "experiments/study/verdicts/hypotheses.hpp"
+#include "experiments/study/verdicts/finding.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace surd {
+namespace {
+
+/// The one that stands most against the hypothesis: failed before undecided before held, then the farthest off (or,
+/// where curves are to differ, the nearest).
+const Check& worst_of(const std::vector<Check>& checks, bool far_is_good) {
+  const auto badness = [far_is_good](const Check& check) {
+    const double kind = check.verdict == Verdict::refuted ? 2 : check.verdict == Verdict::undecided ? 1 : 0;
+    const double off =
+        std::fabs(check.effect - check.expected.value_or(0)) / std::max(check.tolerance.value_or(1), 1e-300);
+    return std::pair(kind, std::isnan(off) ? 0.0 : far_is_good ? -off : off);
+  };
+  return *std::max_element(checks.begin(), checks.end(),
+                           [&](const Check& a, const Check& b) { return badness(a) < badness(b); });
+}
+
+}  // namespace
 
 Side::Side(const Study& study, const Hypothesis& hypothesis, Selector names, const Selector& more)
     : selector(std::move(names)), regime(hypothesis.regime) {
@@ -50,10 +67,10 @@ std::string text_of(const Check& check, const std::string& unit) {
                      short_number(check.interval.low), short_number(check.interval.high));
 }
 
-std::string text_of(const Selector& selector) {
+std::string text_of(const Selector& selector, const char* all) {
   std::vector<std::string> words;
   for (const auto& [axis, level] : selector) words.push_back(fmt::format("{}={}", axis, level));
-  return words.empty() ? "all arms" : fmt::format("{}", fmt::join(words, ", "));
+  return words.empty() ? all : fmt::format("{}", fmt::join(words, ", "));
 }
 
 std::string context_of(const StudyValues& values, std::size_t seeds, const std::set<Regime>& regimes,
@@ -85,14 +102,27 @@ std::string obstacle_of(std::size_t seeds, const Tally& tally) {
   return text;
 }
 
-Finding examine(const StudyValues& values, std::size_t index) {
-  using Kind = Hypothesis::Kind;
-  const Hypothesis& hypothesis = values.study().hypotheses.at(index);
-  const bool has_p = hypothesis.kind == Kind::difference || hypothesis.kind == Kind::equivalence ||
-                     hypothesis.kind == Kind::interaction;
-  Finding finding = has_p ? examine_test(values, hypothesis) : examine_checks(values, hypothesis);
-  finding.result.hypothesis = index;
-  return finding;
+Verdict all_of(const std::vector<Check>& checks) {
+  Verdict verdict = Verdict::supported;
+  for (const Check& check : checks) {
+    if (check.verdict == Verdict::refuted) return Verdict::refuted;
+    if (check.verdict == Verdict::undecided) verdict = Verdict::undecided;
+  }
+  return verdict;
+}
+
+std::string observation_of(const std::string& what, const std::vector<Check>& checks, const std::string& unit,
+                           bool far_is_good) {
+  const Check& worst = worst_of(checks, far_is_good);
+  if (worst.values.empty()) return "";
+  const std::string number = text_of(worst, unit);
+  const std::string target = worst.expected ? fmt::format(" for {}", short_number(*worst.expected)) : "";
+  if (checks.size() == 1) return fmt::format("{} of {} is {}{}", what, worst.label, number, target);
+  const auto held = std::count_if(checks.begin(), checks.end(),
+                                  [](const Check& check) { return check.verdict == Verdict::supported; });
+  return fmt::format("{} holds in {} of {} cases; {} {} is {}{}", what, held, checks.size(),
+                     worst.verdict == Verdict::supported ? "the nearest to failing," : "in", worst.label, number,
+                     target);
 }
 
 }  // namespace surd

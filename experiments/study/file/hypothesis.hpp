@@ -1,0 +1,101 @@
+#pragma once
+
+#include "autograd/base/registry.hpp"
+#include "experiments/config/one_of.hpp"
+#include "experiments/config/raw_yaml.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace surd {
+
+struct Finding;
+struct Hypothesis;
+struct Study;
+class StudyValues;
+
+/// The learning rate given in the base config for every arm, or the one that is best for each arm.
+enum class Regime { shared, tuned };
+std::vector<std::string> names_of(Regime);
+
+/// Level names by axis name; an axis that is not named is free. Also used with the axis "regime".
+using Selector = std::map<std::string, std::string>;
+
+/// What a hypothesis is about, for tables and charts. A kind fills in what it has.
+struct HypothesisTerms {
+  std::string metric;
+  Regime regime = Regime::shared;
+  Selector arm, against, under, versus;
+  std::string expect;
+  double margin = 0;
+  std::string over;  ///< an axis whose numbers are x
+  std::string formula;
+  double tolerance = 0;
+  bool relative = false;  ///< tolerance is a share of the expected value
+};
+
+/// What a hypothesis says: one class a kind, registered in hypothesis_kinds() under the name that a study file gives as
+/// `kind`; its Options list the keys it reads. The kinds of this program are in verdicts/.
+class Statement {
+ public:
+  explicit Statement(HypothesisTerms terms) : terms_(std::move(terms)) {}
+  virtual ~Statement() = default;
+
+  const HypothesisTerms& terms() const { return terms_; }
+  /// What is to be true, as a sentence without its full stop.
+  virtual std::string words(const Hypothesis& hypothesis) const = 0;
+  /// What the results of a study say of it.
+  virtual Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const = 0;
+
+  /// Takes the key that is wrong and what is to be done about it.
+  using Complain = std::function<void(const char* key, std::string message)>;
+  /// What can be seen before any run: called when the study file is read, once axes, arms and metrics are there. This
+  /// one looks whether there is such a metric.
+  virtual void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const;
+
+ private:
+  HypothesisTerms terms_;
+};
+/// Whether `arm` and `against` can be compared.
+void check_sides(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain);
+
+using StatementRegistry = Registry<Statement()>;
+using StatementChoice = Choice<Statement()>;
+StatementRegistry& hypothesis_kinds();
+
+/// A statement written before the run, and what is to be true of it.
+struct Hypothesis : HypothesisTerms {
+  std::string name;  ///< one sentence
+  std::size_t claim = 0;
+  bool contradicts = false;  ///< where it holds, it speaks against the claim
+  std::string kind;          ///< its name in hypothesis_kinds()
+  std::shared_ptr<const Statement> statement;
+  Origin origin;
+};
+
+/// Levels by axis as an option: {tie: none, rho: '1.41'}. Whether there are such levels is checked when the study is
+/// read, where the key is called arm, against, under or versus.
+class WrittenSelector : public RawYaml {
+ public:
+  WrittenSelector() : RawYaml("mapping of levels") {}
+  Selector levels() const;
+};
+
+/// The options that kinds of hypothesis are made of; each lists those it reads.
+struct StatementOptions {
+  std::string metric;
+  Regime regime = Regime::shared;
+  WrittenSelector arm, against, under, versus;
+  OneOf expect;
+  double margin = 0;
+  std::string over, formula;
+  double tolerance = 0;
+  bool relative = false;
+
+  HypothesisTerms terms() const;
+};
+
+}  // namespace surd

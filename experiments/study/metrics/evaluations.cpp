@@ -1,0 +1,85 @@
+#include "experiments/study/metrics/evaluations.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace surd {
+namespace {
+
+std::optional<MetricValue> plain(std::optional<double> value) {
+  return value ? std::optional<MetricValue>({*value, false}) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> names_of(Measure) { return {"loss", "perplexity", "token_accuracy", "sequence_accuracy"}; }
+bool lower_is_better(Measure measure) { return measure == Measure::loss || measure == Measure::perplexity; }
+double better(Measure measure, double a, double b) {
+  return lower_is_better(measure) ? std::min(a, b) : std::max(a, b);
+}
+
+std::optional<double> value_of(Measure measure, const EvaluationRecord& record) {
+  switch (measure) {
+    case Measure::loss: break;
+    case Measure::perplexity: return record.perplexity;
+    case Measure::token_accuracy: return record.token_accuracy;
+    case Measure::sequence_accuracy: return record.sequence_accuracy;
+  }
+  return record.loss;
+}
+
+std::optional<double> initial_value(Measure measure, const RunResult& run) {
+  for (const EvaluationRecord& record : run.metrics.evaluations)
+    if (record.update == 0) return value_of(measure, record);
+  return std::nullopt;
+}
+
+std::optional<double> final_value(Measure measure, const RunResult& run) {
+  if (run.status == RunResult::Status::diverged) return initial_value(measure, run);
+  if (run.metrics.evaluations.empty()) return std::nullopt;
+  return value_of(measure, run.metrics.evaluations.back());
+}
+
+std::optional<MetricValue> FinalValue::of_run(const RunView& view) const { return plain(final_value(of_, view.run)); }
+
+std::optional<MetricValue> BestValue::of_run(const RunView& view) const {
+  std::optional<double> best;
+  for (const EvaluationRecord& record : view.run.metrics.evaluations) {
+    const auto value = value_of(of_, record);
+    if (value && std::isfinite(*value)) best = best ? better(of_, *best, *value) : *value;
+  }
+  return plain(best);
+}
+
+std::optional<MetricValue> InitialValue::of_run(const RunView& view) const {
+  return plain(initial_value(of_, view.run));
+}
+
+std::optional<MetricValue> UpdatesTo::of_run(const RunView& view) const {
+  constexpr std::size_t in_a_row = 3;
+  const double target = options_.target.value_or(0);
+  if (view.run.metrics.evaluations.empty()) return std::nullopt;
+  std::size_t reached = 0;
+  std::uint64_t first = 0;
+  for (const EvaluationRecord& record : view.run.metrics.evaluations) {
+    const auto value = value_of(options_.of, record);
+    if (!value) return std::nullopt;
+    const bool there = surd::lower_is_better(options_.of) ? *value <= target : *value >= target;
+    if (there && reached++ == 0) first = record.update;
+    if (!there) reached = 0;
+    if (reached == in_a_row) return MetricValue{static_cast<double>(first), false};
+  }
+  return MetricValue{static_cast<double>(view.run.updates), true};
+}
+
+bool has_diverged(const RunResult& run) {
+  if (run.status != RunResult::Status::finished) return run.status == RunResult::Status::diverged;
+  const auto before = initial_value(Measure::loss, run), after = final_value(Measure::loss, run);
+  return before && after && !(*after <= *before);  // a NaN too
+}
+
+std::optional<MetricValue> DivergedShare::of_run(const RunView& view) const {
+  return MetricValue{has_diverged(view.run) ? 1.0 : 0.0, false};
+}
+
+}  // namespace surd

@@ -1,0 +1,92 @@
+#pragma once
+
+#include "experiments/study/metrics/metric.hpp"
+
+namespace surd {
+
+/// What evaluations on the validation split tell.
+enum class Measure { loss, perplexity, token_accuracy, sequence_accuracy };
+std::vector<std::string> names_of(Measure);
+bool lower_is_better(Measure measure);
+/// The better of two values.
+double better(Measure measure, double a, double b);
+
+/// In one evaluation; nothing where it was not measured.
+std::optional<double> value_of(Measure measure, const EvaluationRecord& record);
+/// Before the first update; nothing where that was not evaluated.
+std::optional<double> initial_value(Measure measure, const RunResult& run);
+/// At the last evaluation. A run that ended in a NaN or an infinity is worth what it was before it began.
+std::optional<double> final_value(Measure measure, const RunResult& run);
+
+/// Whether a run ended in a NaN or an infinity, or with a loss above the one before training.
+bool has_diverged(const RunResult& run);
+
+/// Options of the metrics that look at one measure.
+struct MeasureOptions {
+  Measure of = Measure::loss;
+  void fields(Fields& f) { f("of", of, "on the validation split"); }
+};
+
+class FinalValue : public StudyMetric {
+ public:
+  using Options = MeasureOptions;
+  explicit FinalValue(const Options& options) : of_(options.of) {}
+  std::optional<MetricValue> of_run(const RunView& view) const override;
+  bool lower_is_better() const override { return surd::lower_is_better(of_); }
+
+ private:
+  Measure of_;
+};
+
+class BestValue : public StudyMetric {
+ public:
+  using Options = MeasureOptions;
+  explicit BestValue(const Options& options) : of_(options.of) {}
+  std::optional<MetricValue> of_run(const RunView& view) const override;
+  bool lower_is_better() const override { return surd::lower_is_better(of_); }
+
+ private:
+  Measure of_;
+};
+
+class InitialValue : public StudyMetric {
+ public:
+  using Options = MeasureOptions;
+  explicit InitialValue(const Options& options) : of_(options.of) {}
+  std::optional<MetricValue> of_run(const RunView& view) const override;
+  bool lower_is_better() const override { return surd::lower_is_better(of_); }
+  bool needs_start() const override { return true; }
+
+ private:
+  Measure of_;
+};
+
+struct UpdatesToOptions : MeasureOptions {
+  std::optional<double> target;
+  void fields(Fields& f) {
+    MeasureOptions::fields(f);
+    f("target", target, "to be reached");
+    f.rule(target.has_value(), "target", "is required where kind is updates_to");
+  }
+};
+/// The update of the first of three evaluations in a row at or past the target; else the length of the run, censored.
+class UpdatesTo : public StudyMetric {
+ public:
+  using Options = UpdatesToOptions;
+  explicit UpdatesTo(const Options& options) : options_(options) {}
+  std::optional<MetricValue> of_run(const RunView& view) const override;
+
+ private:
+  Options options_;
+};
+
+/// 1 for a run that has_diverged(), else 0: its mean is a share.
+class DivergedShare : public StudyMetric {
+ public:
+  using Options = NoOptions;
+  explicit DivergedShare(const Options&) {}
+  std::optional<MetricValue> of_run(const RunView& view) const override;
+  bool needs_start() const override { return true; }
+};
+
+}  // namespace surd

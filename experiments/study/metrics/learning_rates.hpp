@@ -1,0 +1,33 @@
+#pragma once
+
+#include "experiments/study/metrics/evaluations.hpp"
+
+namespace surd {
+
+/// How much the rate matters: the mean over the rates of min(final, initial) - best, for an accuracy the other way
+/// round. Wortsman et al., arXiv 2309.14322, section 3.
+class RateSensitivity : public StudyMetric {
+ public:
+  using Options = MeasureOptions;
+  explicit RateSensitivity(const Options& options) : of_(options.of) {}
+  std::optional<MetricValue> of_rates(const RunsByRate& runs) const override;
+  bool of_tuning() const override { return true; }
+  bool lower_is_better() const override { return surd::lower_is_better(of_); }
+  bool needs_start() const override { return true; }
+
+ private:
+  Measure of_;
+};
+
+/// The largest rate up to which the seed does not diverge: 0 where none is stable, and censored where all are.
+class LargestStableRate : public StudyMetric {
+ public:
+  using Options = NoOptions;
+  explicit LargestStableRate(const Options&) {}
+  std::optional<MetricValue> of_rates(const RunsByRate& runs) const override;
+  bool of_tuning() const override { return true; }
+  bool lower_is_better() const override { return false; }
+  bool needs_start() const override { return true; }
+};
+
+}  // namespace surd

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "autograd/base/registry.hpp"
+#include "experiments/run/run_result.hpp"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+/// The numbers that a study judges its runs by: one class a kind, registered in metric_kinds() under the name that a
+/// study file gives as `kind`. This room knows what a run left behind and nothing of studies. To add one, read
+/// loss_spikes.hpp, the shortest.
+namespace surd {
+
+struct MetricValue {
+  double value = 0;
+  bool censored = false;  ///< the true value is not reached: it lies at or beyond this one
+};
+
+/// What a metric of a run is found from.
+struct RunView {
+  const RunResult& run;  ///< has not failed
+  /// What a name in a formula stands for in this run: a number of its arm, V, or another metric of the study; nothing
+  /// where the run does not record that. Throws Error for a name that stands for nothing.
+  std::function<std::optional<MetricValue>(const std::string&)> number;
+};
+
+/// The runs of one seed of a tuning along the learning rates of its grid, in rising order.
+using RunsByRate = std::map<double, const RunResult*>;
+
+/// How a run's number is found, or the number of one seed of a tuning.
+class StudyMetric {
+ public:
+  virtual ~StudyMetric() = default;
+
+  /// Of one run; nothing where it does not record it. Throws Error where the metric is one of a tuning.
+  virtual std::optional<MetricValue> of_run(const RunView& view) const;
+  /// Of one seed of a tuning; nothing where its runs do not record it. Throws Error where the metric is one of a run.
+  virtual std::optional<MetricValue> of_rates(const RunsByRate& runs) const;
+  /// Which of the two it is.
+  virtual bool of_tuning() const { return false; }
+
+  virtual bool lower_is_better() const { return true; }
+  /// Whether it looks at the evaluation before the first update (train.evaluate_at_start).
+  virtual bool needs_start() const { return false; }
+  /// Whether it is in probe.jsonl alone (probe.every above 0).
+  virtual bool needs_probe() const { return false; }
+  /// Whether it may look at probe.jsonl, which need not be read otherwise.
+  virtual bool reads_probe() const { return needs_probe(); }
+  /// The formula it is computed by, whose names are checked when the study is read; "" = none.
+  virtual std::string formula() const { return ""; }
+};
+
+/// Options of a kind that has none.
+struct NoOptions {
+  void fields(Fields&) {}
+};
+
+/// The kinds of metric that a study file can name, made from their options.
+using MetricRegistry = Registry<StudyMetric()>;
+using MetricChoice = Choice<StudyMetric()>;
+MetricRegistry& metric_kinds();
+
+}  // namespace surd

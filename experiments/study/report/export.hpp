@@ -1,0 +1,16 @@
+#pragma once
+
+#include "experiments/study/verdicts/analysis.hpp"
+
+#include <string>
+
+namespace surd {
+
+/// verdicts.json: all that an analysis holds, for machines; equal results give equal bytes.
+std::string to_json(const Study& study, const Analysis& analysis);
+/// For a pull request.
+std::string to_markdown(const Study& study, const Analysis& analysis);
+/// One row a run and metric.
+std::string to_csv(const Study& study, const KnownResults& known);
+
+}  // namespace surd

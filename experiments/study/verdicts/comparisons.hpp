@@ -1,0 +1,55 @@
+#pragma once
+
+#include "experiments/study/file/hypothesis.hpp"
+
+/// Statements about the difference of a metric between arms: those with a p, which is adjusted for all of a study.
+namespace surd {
+
+struct ComparisonOptions : StatementOptions {
+  void fields(Fields& f);
+};
+
+struct DifferenceOptions : ComparisonOptions {
+  DifferenceOptions() { expect = OneOf({"lower", "higher"}); }
+  void fields(Fields& f) { direction_fields(f, "difference"); }
+
+ protected:
+  void direction_fields(Fields& f, const char* kind);
+};
+/// metric(arm) - metric(against) is `expect` (lower, higher) than 0 by more than `margin`.
+class Difference : public Statement {
+ public:
+  using Options = DifferenceOptions;
+  explicit Difference(const Options& options = {}) : Statement(options.terms()) {}
+  std::string words(const Hypothesis& hypothesis) const override;
+  Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
+  void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;
+};
+
+struct EquivalenceOptions : ComparisonOptions {
+  void fields(Fields& f);
+};
+/// |metric(arm) - metric(against)| < margin.
+class Equivalence : public Statement {
+ public:
+  using Options = EquivalenceOptions;
+  explicit Equivalence(const Options& options = {}) : Statement(options.terms()) {}
+  std::string words(const Hypothesis& hypothesis) const override;
+  Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
+  void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;
+};
+
+struct InteractionOptions : DifferenceOptions {
+  void fields(Fields& f);
+};
+/// (arm - against) in `under` minus (arm - against) in `versus` is `expect` than 0 by more than `margin`.
+class Interaction : public Statement {
+ public:
+  using Options = InteractionOptions;
+  explicit Interaction(const Options& options = {}) : Statement(options.terms()) {}
+  std::string words(const Hypothesis& hypothesis) const override;
+  Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
+  void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;
+};
+
+}  // namespace surd

@@ -1,0 +1,195 @@
+#include "experiments/study/verdicts/values.hpp"
+
+#include "experiments/study/statistics/formula.hpp"
+#include "experiments/study/verdicts/finding.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+namespace surd {
+namespace {
+
+/// What a value or slope should be in an arm; empty while no run tells V and the formula needs it.
+std::optional<double> expected_value(const StudyValues& values, const Hypothesis& hypothesis, std::size_t arm) {
+  std::map<std::string, double> numbers = values.study().numbers(arm);
+  numbers.erase(hypothesis.over);
+  if (const auto vocabulary = values.vocabulary(arm)) numbers.emplace("V", *vocabulary);
+  bool known = true;
+  const double value = evaluate_formula(hypothesis.formula, [&](const std::string& name) -> double {
+    if (const auto found = numbers.find(name); found != numbers.end()) return found->second;
+    expect(name == "V", "hypothesis", "'{}': its formula '{}' knows no number '{}' in arm '{}'", hypothesis.name,
+           hypothesis.formula, name, values.study().arms[arm].name);
+    known = false;
+    return 0;
+  });
+  return known ? std::optional<double>(value) : std::nullopt;
+}
+
+/// Holds if the whole interval lies within the bounds, fails if none of it does.
+Verdict judge(const Check& check, const std::string& expect_word, const std::string& name) {
+  expect(expect_word.empty() || expect_word == "within" || expect_word == "at_most" || expect_word == "at_least",
+         "hypothesis", "'{}' expects within, at_most or at_least; got '{}'", name, expect_word);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double least = expect_word == "at_most" ? -infinity : *check.expected - *check.tolerance;
+  const double most = expect_word == "at_least" ? infinity : *check.expected + *check.tolerance;
+  if (check.interval.low >= least && check.interval.high <= most) return Verdict::supported;
+  if (check.interval.low > most || check.interval.high < least) return Verdict::refuted;
+  return Verdict::undecided;
+}
+
+/// The arms of one check: one arm, or those along the axis that a slope is taken over.
+struct Group {
+  std::string label;
+  std::vector<std::size_t> arms;
+};
+
+/// The arms of a slope for every combination of the other axes' levels.
+std::vector<Group> groups_along(const Study& study, const Hypothesis& hypothesis, const Side& side) {
+  std::vector<Group> groups;
+  const std::size_t over = study.axis_index(hypothesis.over);
+  std::map<std::vector<std::size_t>, std::size_t> index;
+  for (const std::size_t arm : side.arms) {
+    std::vector<std::size_t> others = study.arms[arm].levels;
+    others[over] = 0;
+    const auto [found, fresh] = index.emplace(others, groups.size());
+    if (fresh) {
+      Selector label;
+      for (std::size_t i = 0; i < others.size(); ++i)
+        if (i != over) label[study.axes[i].name] = study.axes[i].levels[others[i]].name;
+      groups.push_back({text_of(label), {}});
+    }
+    groups[found->second].arms.push_back(arm);
+  }
+  return groups;
+}
+
+/// The number of a group in one seed; nothing where a run of it has none.
+using Measured = std::function<std::optional<double>(Tally& tally, const Group& group, std::uint64_t seed)>;
+
+/// A check for each group; `what` is measured, in `unit`.
+Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, const Side& side,
+                       const std::vector<Group>& groups, const Measured& measured, const std::string& what,
+                       const std::string& unit) {
+  const std::vector<std::uint64_t>& all_seeds = values.seeds(values.study().metric(hypothesis.metric));
+
+  Finding finding;
+  const std::string word = hypothesis.expect == "at_most"    ? "at most "
+                           : hypothesis.expect == "at_least" ? "at least "
+                                                             : "";
+  finding.expected = fmt::format(
+      "{}{} ± {}", word, hypothesis.formula,
+      hypothesis.relative ? short_number(100 * hypothesis.tolerance) + " %" : short_number(hypothesis.tolerance));
+  if (groups.empty()) finding.obstacle = "the study has no such arm";
+  for (const Group& group : groups)
+    if (!hypothesis.over.empty() && group.arms.size() < 2)
+      finding.obstacle = fmt::format("a slope needs two levels of '{}' or more", hypothesis.over);
+  if (!finding.obstacle.empty()) return finding;
+
+  Tally tally(values);
+  bool expected_known = true;
+  for (const Group& group : groups) {
+    std::vector<std::uint64_t> seeds;
+    std::vector<double> numbers;
+    for (const std::uint64_t seed : all_seeds) {
+      const auto number = measured(tally, group, seed);
+      if (!number) continue;
+      seeds.push_back(seed);
+      numbers.push_back(*number);
+    }
+    Check check = check_of(group.label, std::move(seeds), std::move(numbers));
+    check.expected = expected_value(values, hypothesis, group.arms.front());
+    expected_known = expected_known && check.expected;
+    if (check.expected) {
+      check.tolerance = hypothesis.tolerance * (hypothesis.relative ? std::fabs(*check.expected) : 1);
+      check.verdict = judge(check, hypothesis.expect, hypothesis.name);
+    }
+    finding.result.checks.push_back(std::move(check));
+  }
+  finding.obstacle = obstacle_of(all_seeds.size(), tally);
+  if (finding.obstacle.empty() && !expected_known) finding.obstacle = "no run tells the size of the vocabulary";
+  finding.result.verdict = all_of(finding.result.checks);
+  finding.observed = observation_of(what, finding.result.checks, unit);
+  finding.context = context_of(values, all_seeds.size(), {side.regime}, tally);
+  return finding;
+}
+
+std::string tolerance_of(const Hypothesis& h) {
+  return short_number(h.relative ? 100 * h.tolerance : h.tolerance) + (h.relative ? " %" : "");
+}
+
+}  // namespace
+
+void ValueOptions::formula_fields(Fields& f, const char* kind) {
+  f("metric", metric, "of which");
+  f("regime", regime, "one rate for all arms, or each arm's own best");
+  f("arm", arm, "levels by axis, e.g. {task: reverse, rho: '1.41'}; an axis that is not named is free");
+  f("expect", expect, "of the number");
+  f("formula", formula, "the value expected, of numbers of axes");
+  f("tolerance", tolerance, "how far it may be off", at_least(0));
+  f("relative", relative, "whether the tolerance is a share of the value expected");
+  f.rule(!formula.empty(), "formula", fmt::format("is required where kind is {}", kind));
+}
+
+void SlopeOptions::fields(Fields& f) {
+  formula_fields(f, "slope");
+  f("over", over, "the axis whose numbers are x");
+}
+
+std::string Value::words(const Hypothesis& h) const {
+  return fmt::format("{} of {} is {} {}, tolerance {}", h.metric, text_of(h.arm, "every arm"), h.expect, h.formula,
+                     tolerance_of(h));
+}
+Finding Value::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
+  const Study& study = values.study();
+  const MetricSpec& metric = study.metric(hypothesis.metric);
+  const Side side(study, hypothesis, hypothesis.arm);
+  std::vector<Group> groups;
+  for (const std::size_t arm : side.arms) groups.push_back({study.arms[arm].name, {arm}});
+  const Measured measured = [&](Tally& tally, const Group& group, std::uint64_t seed) {
+    return tally.value(metric, group.arms.front(), side.regime, seed);
+  };
+  return examine_groups(values, hypothesis, side, groups, measured, metric.name, metric.unit);
+}
+
+std::string Slope::words(const Hypothesis& h) const {
+  return fmt::format("log {} of {} over log {} has slope {}, tolerance {}", h.metric, text_of(h.arm, "every arm"),
+                     h.over, h.formula, tolerance_of(h));
+}
+Finding Slope::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
+  const Study& study = values.study();
+  const MetricSpec& metric = study.metric(hypothesis.metric);
+  const Side side(study, hypothesis, hypothesis.arm);
+  const Measured measured = [&](Tally& tally, const Group& group, std::uint64_t seed) -> std::optional<double> {
+    std::vector<double> x, y;
+    for (const std::size_t arm : group.arms) {
+      const auto value = tally.value(metric, arm, side.regime, seed);
+      if (value && *value <= 0) tally.unusable(arm, side.regime, seed);  // has no logarithm
+      if (!value || *value <= 0) continue;
+      const auto numbers = study.numbers(arm);
+      const auto level = numbers.find(hypothesis.over);
+      expect(level != numbers.end(), "hypothesis", "'{}': every level of '{}' needs a value for a slope",
+             hypothesis.name, hypothesis.over);
+      x.push_back(level->second);
+      y.push_back(*value);
+    }
+    if (y.size() < group.arms.size()) return std::nullopt;
+    return statistics::log_log_slope(x, y);
+  };
+  return examine_groups(values, hypothesis, side, groups_along(study, hypothesis, side), measured,
+                        fmt::format("the slope of log {} over log {}", metric.name, hypothesis.over), "");
+}
+void Slope::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
+  Statement::check(study, hypothesis, complain);
+  const auto axis =
+      std::find_if(study.axes.begin(), study.axes.end(), [&](const Axis& a) { return a.name == hypothesis.over; });
+  const auto above_0 = [](const Level& level) { return level.value && *level.value > 0; };
+  if (axis == study.axes.end())
+    complain("over", fmt::format("there is no axis '{}'{}", shown(hypothesis.over),
+                                 not_among(hypothesis.over, study.axis_names())));
+  else if (!std::all_of(axis->levels.begin(), axis->levels.end(), above_0))
+    complain("over", fmt::format("every level of '{}' must have a value above 0", shown(hypothesis.over)));
+}
+
+}  // namespace surd

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "experiments/study/file/hypothesis.hpp"
+
+/// Statements about a number that a formula expects: no p, the whole interval must lie where it is to lie.
+namespace surd {
+
+struct ValueOptions : StatementOptions {
+  ValueOptions() { expect = OneOf({"within", "at_most", "at_least"}, "within"); }
+  void fields(Fields& f) { formula_fields(f, "value"); }
+
+ protected:
+  void formula_fields(Fields& f, const char* kind);
+};
+/// The metric is within `tolerance` of (or at_most, at_least) `formula` in every arm that `arm` selects.
+class Value : public Statement {
+ public:
+  using Options = ValueOptions;
+  explicit Value(const Options& options = {}) : Statement(options.terms()) {}
+  std::string words(const Hypothesis& hypothesis) const override;
+  Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
+};
+
+struct SlopeOptions : ValueOptions {
+  void fields(Fields& f);
+};
+/// The slope of log(metric) over log(axis `over`) is: `formula`, within `tolerance`.
+class Slope : public Statement {
+ public:
+  using Options = SlopeOptions;
+  explicit Slope(const Options& options = {}) : Statement(options.terms()) {}
+  std::string words(const Hypothesis& hypothesis) const override;
+  Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
+  void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;
+};
+
+}  // namespace surd

@@ -1,0 +1,73 @@
+#include "experiments/study/work/metric_value.hpp"
+
+#include <cmath>
+#include <set>
+
+namespace surd {
+namespace {
+
+/// `within`: the metrics whose formulas led here.
+std::optional<MetricValue> value_of(const Study& study, const MetricSpec& metric, std::size_t arm,
+                                    const RunResult& result, std::set<std::string> within) {
+  expect(within.insert(metric.name).second, "metric", "the formula of '{}' leads back to itself", metric.name);
+  const std::map<std::string, double> numbers = study.numbers(arm);
+  const auto number = [&](const std::string& name) -> std::optional<MetricValue> {
+    if (const auto found = numbers.find(name); found != numbers.end()) return MetricValue{found->second, false};
+    if (name == "V") return MetricValue{static_cast<double>(result.vocabulary), false};
+    return value_of(study, study.metric(name), arm, result, within);
+  };
+  return metric.metric->of_run({result, number});
+}
+
+/// The runs of one seed along the grid of learning rates: of all other settings tried, those with most rates.
+std::map<double, const PlannedRun*> runs_by_rate(const Tuning& tuning, const Tuned& search, std::uint64_t seed) {
+  expect(!tuning.axes.empty(), "metric", "a metric of the tuning needs a tuning");
+  const TuningAxis* axis = &tuning.axes.front();
+  for (const TuningAxis& other : tuning.axes)
+    if (other.key == "optimizer.learning_rate") axis = &other;
+  std::map<std::string, std::map<double, const PlannedRun*>> groups;
+  for (const PlannedRun& run : search.runs) {
+    if (run.seed != seed) continue;
+    std::string others;
+    std::optional<double> rate;
+    for (const Change& change : run.settings) {
+      if (change.key != axis->key) {
+        others += change.key + "=" + change.value + "\n";
+        continue;
+      }
+      // The grid as it was written, not its extensions: the same range for every arm.
+      for (const double value : axis->values)
+        if (std::fabs(std::stod(change.value) - value) <= 1e-9 * std::fabs(value)) rate = value;
+    }
+    if (rate) groups[others].emplace(*rate, &run);
+  }
+  std::map<double, const PlannedRun*> most;
+  for (auto& [others, runs] : groups)
+    if (runs.size() > most.size()) most = runs;
+  if (most.size() < axis->values.size()) most.clear();
+  return most;
+}
+
+}  // namespace
+
+std::optional<MetricValue> metric_value(const Study& study, const MetricSpec& metric, std::size_t arm,
+                                        const RunResult& result) {
+  if (result.status == RunResult::Status::failed) return std::nullopt;
+  const auto value = value_of(study, metric, arm, result, {});
+  return value && std::isfinite(value->value) ? value : std::nullopt;
+}
+
+std::optional<MetricValue> metric_of_tuning(const Study& study, const MetricSpec& metric, const Tuned& search,
+                                            std::uint64_t seed, const KnownResults& known) {
+  expect(study.tuning.has_value(), "metric", "'{}' needs a tuning, and the study has none", metric.name);
+  RunsByRate results;
+  for (const auto& [rate, run] : runs_by_rate(*study.tuning, search, seed)) {
+    const RunResult* result = known(run->id(study));
+    if (result == nullptr || result->status == RunResult::Status::failed) return std::nullopt;
+    results[rate] = result;
+  }
+  if (results.empty()) return std::nullopt;
+  return metric.metric->of_rates(results);
+}
+
+}  // namespace surd
