@@ -1,11 +1,11 @@
-# surd_room(NAME [PROGRAM] SOURCES ... ROOMS ... LIBRARIES ...)
+# surd_room(NAME [PROGRAM] PRECOMPILED KIND SOURCES ... ROOMS ... LIBRARIES ...)
 #
 # One library a room: surd_NAME with Real = float and, if SURD_DOUBLE_BUILD, surd_NAME_f64 with Real = double from the
 # same sources. ROOMS are the rooms below, LIBRARIES anything else, both public. A PROGRAM room serves the command line
 # alone: its double library comes with surd-f64 (SURD_DOUBLE_PROGRAM), and nothing in it is worth the compiler's last
 # optimisations.
 function(surd_room name)
-  cmake_parse_arguments(ROOM "PROGRAM" "" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "PROGRAM" "PRECOMPILED" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
   set(suffixes ":")
   if(SURD_DOUBLE_BUILD AND (SURD_DOUBLE_PROGRAM OR NOT ROOM_PROGRAM))
     list(APPEND suffixes ":_f64")
@@ -24,7 +24,7 @@ function(surd_room name)
     if(ROOM_PROGRAM)
       surd_compile_quickly(${target})
     endif()
-    surd_precompile(${target} rooms${suffix})
+    surd_precompile(${target} ${ROOM_PRECOMPILED}${suffix})
   endforeach()
 endfunction()
 
@@ -36,28 +36,28 @@ function(surd_compile_quickly target)
 endfunction()
 
 # surd_precompile(TARGET KIND): what most sources of a kind include is parsed once. A missing #include does not show
-# where these headers are; it does in ./dev lint, which builds without them.
-#   base      the standard library, fmt and autograd/base
-#   rooms     that, xtensor and JSON: Real = float; rooms_f64: double
-#   tests     that and doctest; tests_f64
+# where these headers are; it does in ./dev lint, which builds without them. A kind that ends in _f64 has Real = double.
+set(surd_headers_base <algorithm> <cmath> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <sstream>
+    <string> <vector> autograd/base/registry.hpp)
+set(surd_headers_engine ${surd_headers_base} autograd/ops.hpp)
+set(surd_headers_train ${surd_headers_engine} <nlohmann/json.hpp> layers/transformer.hpp)
+set(surd_headers_program ${surd_headers_train} experiments/run/run_config.hpp)
+set(surd_headers_tests ${surd_headers_train} <doctest/doctest.h> train/train.hpp)
+set(surd_headers_program_tests ${surd_headers_program} <doctest/doctest.h>)
+
 function(surd_precompile target kind)
   if(NOT SURD_PRECOMPILED_HEADERS)
     return()
   endif()
   set(owner surd_precompiled_${kind})
   if(NOT TARGET ${owner})
-    set(headers <algorithm> <cmath> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <sstream> <string>
-        <vector> ${PROJECT_SOURCE_DIR}/autograd/base/registry.hpp)
+    string(REGEX REPLACE "_f64$" "" headers "${kind}")
+    set(headers ${surd_headers_${headers}})
+    list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/ REGEX "^[^<]")
     file(WRITE ${CMAKE_BINARY_DIR}/precompiled_${kind}.cpp "")
     add_library(${owner} OBJECT ${CMAKE_BINARY_DIR}/precompiled_${kind}.cpp)
     target_link_libraries(${owner} PRIVATE surd_options surd_warnings fmt::fmt)
     target_include_directories(${owner} PRIVATE ${PROJECT_SOURCE_DIR})
-    if(NOT kind STREQUAL "base")
-      list(APPEND headers <nlohmann/json.hpp> ${PROJECT_SOURCE_DIR}/autograd/tensor.hpp)
-    endif()
-    if(kind MATCHES "^tests")
-      list(APPEND headers <doctest/doctest.h>)
-    endif()
     if(kind MATCHES "_f64$")
       target_compile_definitions(${owner} PRIVATE SURD_DOUBLE)
     endif()
