@@ -1,12 +1,11 @@
 #include "autograd/blas.hpp"
-#include "experiments/commands/commands.hpp"
+#include "experiments/commands/command.hpp"
+#include "experiments/commands/shared_arguments.hpp"
 #include "experiments/config/describe_options.hpp"
+#include "experiments/program/exit_code.hpp"
 #include "experiments/run/experiment.hpp"
-#include "experiments/run/system_info.hpp"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 
 namespace surd {
 namespace {
@@ -25,61 +24,52 @@ or any of these after `learned`, which makes the factor a parameter that starts 
 
 {})";
 
-template <class Table>
-void print_table(const Table& table) {
-  std::size_t width = 0;
-  for (const std::string& name : table.names()) width = std::max(width, name.size());
-  for (const std::string& name : table.names()) fmt::print("{:<{}}  {}\n", name, width, table.help(name));
+/// Builds what the config describes, without training.
+int config_check_command(const ConfigArguments& arguments) {
+  blas::initialize();
+  const Experiment experiment(ConfigFile(arguments.config, arguments.settings.values));
+  fmt::print("{}: ok\n", arguments.config);
+  return exit_done;
+}
+
+struct ShowArguments : ConfigArguments {
+  bool comments = false;
+
+  void fields(Fields& f) {
+    ConfigArguments::fields(f);
+    f("comments", comments, "with the meaning of each key");
+  }
+};
+
+int config_show_command(const ShowArguments& arguments) {
+  const RunConfig config = load_config(arguments.config, arguments.settings.values);
+  fmt::print("{}", to_yaml(config, arguments.comments ? WithHelp::yes : WithHelp::no));
+  return exit_done;
+}
+
+struct ReferenceArguments {
+  bool markdown = false;
+
+  void fields(Fields& f) { f("markdown", markdown, "as docs/config.md"); }
+};
+
+int config_reference_command(const ReferenceArguments& arguments) {
+  const auto rows = describe_options<RunConfig>();
+  fmt::print("{}", arguments.markdown ? fmt::format(fmt::runtime(markdown_page), reference_markdown(rows))
+                                      : reference_text(rows));
+  return exit_done;
 }
 
 }  // namespace
 
-int config_check_command(const std::string& file, const std::vector<std::string>& settings) {
-  blas::initialize();
-  const Experiment experiment(ConfigFile(file, settings));
-  fmt::print("{}: ok\n", file);
-  return exit_done;
+void add_config_check(CommandTable& table) {
+  table.add("config check", "Report every problem of a file", {"config"}, config_check_command);
 }
-
-int config_show_command(const std::string& file, const std::vector<std::string>& settings, bool comments) {
-  fmt::print("{}", to_yaml(load_config(file, settings), comments ? WithHelp::yes : WithHelp::no));
-  return exit_done;
+void add_config_show(CommandTable& table) {
+  table.add("config show", "Print a file with every default written out", {"config"}, config_show_command);
 }
-
-int config_reference_command(bool markdown) {
-  const auto rows = describe_options<RunConfig>();
-  fmt::print("{}",
-             markdown ? fmt::format(fmt::runtime(markdown_page), reference_markdown(rows)) : reference_text(rows));
-  return exit_done;
-}
-
-int list_command(const std::string& what) {
-  if (what == "tasks") {
-    print_table(tasks());
-  } else if (what == "optimizers") {
-    print_table(optimizers());
-  } else if (what == "schedules") {
-    print_table(schedules());
-  } else {
-    fmt::print("attention (model.attention.name)\n");
-    print_table(attentions());
-    fmt::print("\nfeed-forward (model.feed_forward.name)\n");
-    print_table(feed_forwards());
-    fmt::print("\nnorm (model.norm.kind)\n");
-    print_table(norms());
-    fmt::print("\npositions (model.positions.kind)\n");
-    print_table(positions());
-  }
-  return exit_done;
-}
-
-int doctor_command() {
-  for (const auto& [key, value] : system_info()) fmt::print("{:<14} {}\n", key, value);
-  const double error = blas::self_test_error(), allowed = blas::self_test_tolerance();
-  const bool passed = error <= allowed;
-  fmt::print("{:<14} {}: relative error {:.2g} of matrix products, allowed {:.2g}\n", "self_test",
-             passed ? "passed" : "FAILED", error, allowed);
-  return passed ? exit_done : exit_failed;
+void add_config_reference(CommandTable& table) {
+  table.add("config reference", "Print every key there is", {}, config_reference_command);
 }
 
 }  // namespace surd
