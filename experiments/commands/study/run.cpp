@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct StudyRunArguments {
-  std::string study;
+  std::string file;
   Texts settings;
   std::string out;
   std::optional<std::size_t> jobs;
@@ -28,7 +28,7 @@ struct StudyRunArguments {
   bool keep_checkpoints = false;
 
   void fields(Fields& f) {
-    f("study", study, "a study file, or one of a group of studies");
+    f("study", file, "a study file, or one of a group of studies");
     f("set", settings, "a setting over the base config, e.g. model.d_model=128", Unit{"key=value"});
     f("out", out, "folder of the study [runs/NAME]", Unit{"folder"});
     f("jobs", jobs, "runs side by side [one a core]", between(1, 1024));
@@ -107,21 +107,20 @@ int study_run_command(const StudyRunArguments& arguments);
 
 /// `surd study run` of a group. Every study is read before the first run begins.
 int study_group_run(const StudyRunArguments& arguments) {
-  const StudyGroup group = load_study_group(arguments.study);
+  const StudyGroup group = load_study_group(arguments.file);
   std::vector<StudyRunArguments> studies;
-  const std::string folder =
-      arguments.out.empty() ? "runs/" + fs::path(arguments.study).stem().string() : arguments.out;
+  const std::string folder = arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out;
   for (const fs::path& file : group.studies) {
     StudyRunArguments study = arguments;
-    study.study = file.string();
+    study.file = file.string();
     study.out = folder + "/" + file.stem().string();
     studies.push_back(study);
-    static_cast<void>(load_study(study.study, study.settings.values, study.quick));
+    static_cast<void>(load_study(study.file, study.settings.values, study.quick));
   }
   Console console;
   int code = exit_done;
   for (const StudyRunArguments& study : studies) {
-    console.line(fmt::format("\n{}", styled(study.study, Console::Style::bold, STDERR_FILENO)));
+    console.line(fmt::format("\n{}", styled(study.file, Console::Style::bold, STDERR_FILENO)));
     const int ended = study_run_command(study);
     if (ended > 128) return ended;
     code = std::max(code, ended);
@@ -136,11 +135,11 @@ int study_group_run(const StudyRunArguments& arguments) {
 
 /// 0 where all runs have ended (one that diverged has), 1 where any failed or is missing.
 int study_run_command(const StudyRunArguments& arguments) {
-  if (is_study_group(arguments.study)) return study_group_run(arguments);
-  const StudySource source{arguments.study, arguments.settings.values, arguments.quick, {}};
+  if (is_study_group(arguments.file)) return study_group_run(arguments);
+  const StudySource source{arguments.file, arguments.settings.values, arguments.quick, {}};
   const Study study = load_study(source);
   check_experiments(study);
-  const StudyFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.study).stem().string() : arguments.out);
+  const StudyFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out);
   begin(folder, study, source, arguments);
 
   StudyResults results(folder, StudyResults::Parts::metrics);
