@@ -79,19 +79,16 @@ void Console::fail(std::string_view text) {
 }
 
 void Console::progress(std::uint64_t done, std::uint64_t total, std::string_view details) {
-  const auto now = Clock::now();
-  if (!started_) {
-    started_ = true;
-    start_ = last_drawn_ = now;
+  if (!since_start_) {
+    since_start_ = Stopwatch();
+    since_drawn_ = Stopwatch();
     first_done_ = done > 0 ? done - 1 : 0;
   }
   const bool terminal = is_terminal(STDERR_FILENO);
-  const double since_last = std::chrono::duration<double>(now - last_drawn_).count();
-  if (since_last < (terminal ? seconds_between_bars : seconds_between_lines)) return;
-  last_drawn_ = now;
+  if (since_drawn_.seconds() < (terminal ? seconds_between_bars : seconds_between_lines)) return;
+  since_drawn_ = Stopwatch();
 
-  const double seconds = std::chrono::duration<double>(now - start_).count();
-  const double rate = static_cast<double>(done - first_done_) / seconds;
+  const double rate = static_cast<double>(done - first_done_) / since_start_->seconds();
   const std::string left = rate > 0 ? clock_time(static_cast<double>(total - done) / rate) : "?";
   if (!terminal) {
     to_stderr("{}/{}  {:.1f}/s  {}  {} left\n", done, total, rate, details, left);

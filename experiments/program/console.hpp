@@ -1,7 +1,9 @@
 #pragma once
 
-#include <chrono>
+#include "experiments/program/stopwatch.hpp"
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,12 +26,9 @@ class Console {
   void end_progress();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point last_drawn_ = Clock::time_point();
+  std::optional<Stopwatch> since_start_;  // of the progress that is shown
+  Stopwatch since_drawn_;
   std::uint64_t first_done_ = 0;
-  bool started_ = false;
   bool bar_shown_ = false;
 };
 

@@ -1,14 +1,13 @@
 #include "experiments/run/run_training.hpp"
 
 #include "experiments/program/exit_code.hpp"
+#include "experiments/program/stopwatch.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/run/run_listener.hpp"
 #include "experiments/run/system_info.hpp"
 #include "train/storage/checkpoint.hpp"
 
 #include <nlohmann/json.hpp>
-
-#include <chrono>
 
 namespace surd {
 namespace {
@@ -65,8 +64,7 @@ int run(const Training& training, const RunConfig& config, const RunFolder& fold
   const StopSignals signals;
   RunListener listener(console, folder, config, training, progress.position, signals, request.after_update,
                        request.checkpoints);
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const Stopwatch watch;
   TrainState state;
   try {
     state = train(training, config.train, progress.state, listener);
@@ -74,11 +72,11 @@ int run(const Training& training, const RunConfig& config, const RunFolder& fold
     console.fail(diverged.what());
     write_summary(folder,
                   {{"finished", false}, {"diverged", {{"update", diverged.update()}, {"where", diverged.where()}}}},
-                  diverged.update() - 1, training.parameters, listener, seconds());
+                  diverged.update() - 1, training.parameters, listener, watch.seconds());
     return exit_diverged;
   }
   write_summary(folder, {{"finished", state.finished}, {"diverged", nullptr}}, state.update, training.parameters,
-                listener, seconds());
+                listener, watch.seconds());
   console.end_progress();
   if (!state.finished) {
     console.warn(fmt::format("interrupted after update {}; --resume goes on from there", state.update));
@@ -86,9 +84,9 @@ int run(const Training& training, const RunConfig& config, const RunFolder& fold
   }
   console.line(
       fmt::format("{} after {} updates in {}: best {} {:.4f} at update {};\n{} tokens/s, peak memory {:.0f} MB",
-                  styled("finished", Console::Style::green, 1), with_commas(state.update), clock_time(seconds()),
+                  styled("finished", Console::Style::green, 1), with_commas(state.update), clock_time(watch.seconds()),
                   name_of(config.train.metric), state.best.value_or(0), state.best_update,
-                  with_commas(static_cast<std::uint64_t>(static_cast<double>(listener.tokens()) / seconds())),
+                  with_commas(static_cast<std::uint64_t>(static_cast<double>(listener.tokens()) / watch.seconds())),
                   static_cast<double>(peak_memory_bytes()) / 1e6));
   return exit_done;
 }

@@ -24,7 +24,9 @@ surd_tests(study IN experiments/study LIBRARY commands FLOAT
   study_reading_test.cpp
   study_running_test.cpp)
 surd_tests(commands IN experiments/commands FLOAT
+  arguments_test.cpp
   command_line_test.cpp
+  command_table_test.cpp
   inference_test.cpp
   wrong_configs_test.cpp)
 

@@ -26,6 +26,10 @@ cd "$work/project"
 "$work/build/check"
 "$work/build/my_surd" config check rotate.yaml
 "$work/build/my_surd" list layers | grep squared_relu
+"$work/build/my_surd" hello World | grep -x 'Hello, World!'
+"$work/build/my_surd" hello World --times 2 | grep -c Hello | grep -x 2
+"$work/build/my_surd" --help | grep 'hello *Greet somebody'
+if "$work/build/my_surd" hello World --times 0; then exit 1; fi
 "$work/build/my_surd" train rotate.yaml --out "$work/run" --set train.updates=20 --set train.evaluate_every=20
 "$work/build/my_surd" samples "$work/run" --count 2
 "$work/surd/bin/surd" config check "$work/surd/share/surd/configs/copy.yaml"

@@ -2,6 +2,7 @@
 
 #include "autograd/blas.hpp"
 #include "experiments/program/exit_code.hpp"
+#include "experiments/program/stopwatch.hpp"
 #include "experiments/run/experiment.hpp"
 #include "experiments/study/work/child_process.hpp"
 #include "experiments/study/work/worker.hpp"
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 namespace surd {
@@ -61,33 +61,29 @@ class Pool {
 };
 
 /// Times updates and the first evaluation, and ends the run after it.
-class Stopwatch : public TrainListener {
+class UpdateTimer : public TrainListener {
  public:
   void updated(const UpdateRecord& record) override {
-    if (record.update == 1) first_ = Clock::now();  // the first one also fills the pool of memory
-    last_ = Clock::now();
+    last_ = watch_.seconds();
+    if (record.update == 1) first_ = last_;  // the first one also fills the pool of memory
     updates_ = record.update;
   }
   void evaluated(std::uint64_t update, const Evaluation&, bool) override {
     if (update == 0) return;
-    evaluation_ = seconds(last_, Clock::now());
+    evaluation_ = watch_.seconds() - last_;
     over_ = true;
   }
   bool interrupted() override { return over_; }
 
   double of_run(const TrainOptions& options) const {
-    const double update = updates_ > 1 ? seconds(first_, last_) / static_cast<double>(updates_ - 1) : 0;
+    const double update = updates_ > 1 ? (last_ - first_) / static_cast<double>(updates_ - 1) : 0;
     const auto updates = static_cast<double>(options.updates);
     return updates * update + (1 + updates / static_cast<double>(options.evaluate_every)) * evaluation_;
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  static double seconds(Clock::time_point from, Clock::time_point to) {
-    return std::chrono::duration<double>(to - from).count();
-  }
-
-  Clock::time_point first_, last_;
+  Stopwatch watch_;
+  double first_ = 0, last_ = 0;  // when an update ended
   std::uint64_t updates_ = 0;
   double evaluation_ = 0;
   bool over_ = false;
@@ -95,18 +91,18 @@ class Stopwatch : public TrainListener {
 
 double time_run(const ConfigFile& file) {
   blas::initialize();
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const Experiment experiment(file);
-  const double build = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double build = watch.seconds();
   const Dataset& data = *experiment.dataset;
   Model& model = *experiment.model;
   const Training training{model.transformer(), model.parameters(),  *experiment.optimizer, *experiment.schedule,
                           data.split("train"), data.split("valid"), file.config.seed};
   TrainOptions options = file.config.train;
   options.evaluate_every = std::min<std::size_t>(options.evaluate_every, 6);
-  Stopwatch stopwatch;
-  train(training, options, {}, stopwatch);
-  return build + stopwatch.of_run(file.config.train);
+  UpdateTimer timer;
+  train(training, options, {}, timer);
+  return build + timer.of_run(file.config.train);
 }
 
 }  // namespace

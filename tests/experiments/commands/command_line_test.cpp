@@ -238,4 +238,6 @@ TEST_CASE("list, doctor, config show and reference") {
   CHECK(contains(program("config reference").output, "model.embedding.scale"));
   // Or: surd config reference --markdown > docs/config.md
   CHECK(program("config reference --markdown").output == read_file(SURD_SOURCE_DIR "/docs/config.md"));
+  // Or: surd commands --markdown > docs/commands.md
+  CHECK(program("commands --markdown").output == read_file(SURD_SOURCE_DIR "/docs/commands.md"));
 }

@@ -62,6 +62,14 @@ Names own_includes(const std::string& file) {
   return headers;
 }
 
+/// The source files of one library, surd_command_line, in a room that has others.
+const Names command_line = {"arguments", "command", "command_help", "command_line"};
+
+std::string text_of(const std::string& file) {
+  std::ifstream in(fs::path(SURD_SOURCE_DIR) / file);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
 }  // namespace
 
 TEST_CASE("nobody includes a room above its own") {
@@ -96,13 +104,31 @@ TEST_CASE("no folder of sources is too long to read") {
 
 TEST_CASE("only experiments knows YAML, and only blas.cpp touches BLAS") {
   for (const std::string& file : own_sources()) {
-    std::ifstream in(fs::path(SURD_SOURCE_DIR) / file);
-    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const std::string text = text_of(file);
     CAPTURE(file);
     if (file.rfind("experiments/config/", 0) != 0) CHECK(text.find("yaml-cpp/") == std::string::npos);
     if (file != "autograd/blas.cpp") {
       CHECK(text.find("cblas") == std::string::npos);
       CHECK(text.find("xtensor-blas") == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("one file knows the parsing library, and the command line nothing of Real") {
+  const std::string folder = "experiments/commands/";
+  for (const std::string& file : own_sources()) {
+    CAPTURE(file);
+    CHECK((text_of(file).find("<CLI/") != std::string::npos) == (file == folder + "command_line.cpp"));
+  }
+  for (const std::string& name : command_line) {
+    for (const char* kind : {".hpp", ".cpp"}) {
+      for (const std::string& header : own_includes(folder + name + kind)) {
+        CAPTURE(header);
+        const std::string room = room_of(header);
+        const bool own = std::any_of(command_line.begin(), command_line.end(),
+                                     [&](const std::string& other) { return header == folder + other + ".hpp"; });
+        CHECK((own || room == "autograd/base" || room == "experiments/program" || room == "experiments/config"));
+      }
     }
   }
 }

@@ -1,3 +1,4 @@
+#include "experiments/program/exit_code.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "tests/experiments/run/small_run.hpp"
 #include "train/storage/checkpoint.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/commands/commands.hpp"
+#include "experiments/commands/train.hpp"
 #include "tests/data/temporary_directory.hpp"
 #include "train/storage/files.hpp"
 
@@ -55,7 +55,7 @@ struct SmallRun {
   TrainArguments arguments(const std::string& name, bool resume = false) const {
     TrainArguments result;
     result.config = config;
-    result.settings = settings;
+    result.settings.values = settings;
     result.out = directory.path(name);
     result.resume = resume;
     return result;

@@ -1,16 +1,10 @@
-#include "experiments/commands/study_commands.hpp"
-
-#include "experiments/commands/commands.hpp"
-#include "experiments/config/describe_options.hpp"
-#include "experiments/program/folders.hpp"
+#include "experiments/commands/command.hpp"
+#include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
-#include "experiments/study/file/study_fields.hpp"
-#include "experiments/study/report/export.hpp"
 #include "experiments/study/report/group_report.hpp"
 #include "experiments/study/report/study_tables.hpp"
 #include "experiments/study/report/write_report.hpp"
-#include "experiments/study/work/worker.hpp"
 #include "experiments/study/work/worker_pool.hpp"
 
 #include <unistd.h>
@@ -23,6 +17,41 @@ namespace surd {
 namespace {
 
 namespace fs = std::filesystem;
+
+struct StudyRunArguments {
+  std::string file;
+  Texts settings;
+  std::string out;
+  std::optional<std::size_t> jobs;
+  bool resume = false;
+  bool quick = false;
+  bool keep_checkpoints = false;
+
+  void fields(Fields& f) {
+    f("study", file, "a study file, or one of a group of studies");
+    f("set", settings, "a setting over the base config, e.g. model.d_model=128", Unit{"key=value"});
+    f("out", out, "folder of the study [runs/NAME]", Unit{"folder"});
+    f("jobs", jobs, "runs side by side [one a core]", between(1, 1024));
+    f("resume", resume, "go on with what is in the folder");
+    f("quick", quick, "cut down as the study says, to try it");
+    f("keep_checkpoints", keep_checkpoints, "the runs keep their parameters");
+  }
+};
+
+/// What follows once the runs have ended: the report, and how they did; the exit code.
+int finish_study(const std::string& path) {
+  const StudyFolder folder(path);
+  const Study study = folder.study();
+  StudyResults results(folder, StudyResults::Parts::metrics);
+  const StudyCounts counts = count(study, folder, results);
+  Console console;
+  console.line(fmt::format("{} of {} runs made: {} finished, {} diverged, {} failed", counts.ended(), counts.planned,
+                           counts.finished, counts.diverged, counts.failed));
+  for (const std::string& line : failures(study, results)) console.line(line);
+  for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
+  console.line(fmt::format("\nreport      {}/report.html", folder.path()));
+  return counts.ended() == counts.planned && counts.failed == 0 ? exit_done : exit_failed;
+}
 
 /// The whole study on this many processes, in seconds; nothing where it cannot be told. The arms measured are spread
 /// over all of them.
@@ -74,6 +103,8 @@ void begin(const StudyFolder& folder, const Study& study, const StudySource& sou
   folder.freeze(source, study, arguments.keep_checkpoints);
 }
 
+int study_run_command(const StudyRunArguments& arguments);
+
 /// `surd study run` of a group. Every study is read before the first run begins.
 int study_group_run(const StudyRunArguments& arguments) {
   const StudyGroup group = load_study_group(arguments.file);
@@ -84,7 +115,7 @@ int study_group_run(const StudyRunArguments& arguments) {
     study.file = file.string();
     study.out = folder + "/" + file.stem().string();
     studies.push_back(study);
-    static_cast<void>(load_study(study.file, study.settings, study.quick));
+    static_cast<void>(load_study(study.file, study.settings.values, study.quick));
   }
   Console console;
   int code = exit_done;
@@ -102,11 +133,10 @@ int study_group_run(const StudyRunArguments& arguments) {
   return code;
 }
 
-}  // namespace
-
+/// 0 where all runs have ended (one that diverged has), 1 where any failed or is missing.
 int study_run_command(const StudyRunArguments& arguments) {
   if (is_study_group(arguments.file)) return study_group_run(arguments);
-  const StudySource source{arguments.file, arguments.settings, arguments.quick, {}};
+  const StudySource source{arguments.file, arguments.settings.values, arguments.quick, {}};
   const Study study = load_study(source);
   check_experiments(study);
   const StudyFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out);
@@ -131,83 +161,10 @@ int study_run_command(const StudyRunArguments& arguments) {
   return finish_study(folder.path());
 }
 
-int finish_study(const std::string& path) {
-  const StudyFolder folder(path);
-  const Study study = folder.study();
-  StudyResults results(folder, StudyResults::Parts::metrics);
-  const StudyCounts counts = count(study, folder, results);
-  Console console;
-  console.line(fmt::format("{} of {} runs made: {} finished, {} diverged, {} failed", counts.ended(), counts.planned,
-                           counts.finished, counts.diverged, counts.failed));
-  for (const std::string& line : failures(study, results)) console.line(line);
-  for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
-  console.line(fmt::format("\nreport      {}/report.html", folder.path()));
-  return counts.ended() == counts.planned && counts.failed == 0 ? exit_done : exit_failed;
-}
+}  // namespace
 
-int study_report_command(const std::string& path) {
-  const StudyFolder folder(path);
-  const Study study = folder.study();
-  Console console;
-  for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
-  console.line(fmt::format("\nreport      {}/report.html", folder.path()));
-  return exit_done;
-}
-
-int study_export_command(const std::string& path) {
-  const StudyFolder folder(path);
-  const Study study = folder.study();
-  StudyResults results(folder, StudyResults::Parts::all);
-  fmt::print("{}", to_csv(study, results.known()));
-  return exit_done;
-}
-
-int study_work_command(const std::string& path) {
-  const StudyFolder folder(path);
-  const Study study = folder.study();
-  Console console;
-  const StopSignals signals;
-  const bool complete =
-      work_on(folder, study, signals, [&](const std::string& id, RunResult::Status status, const std::string& message) {
-        console.line(fmt::format("{:<9} {}", name_of(status), id));
-        if (!message.empty()) console.line("          " + message.substr(0, message.find('\n')));
-      });
-  if (!complete) return 128 + signals.received();
-  console.line(fmt::format("every run of the study has ended; surd study report {} writes what they say", path));
-  return exit_done;
-}
-
-int study_status_command(const std::string& path) {
-  const StudyFolder folder(path);
-  const Study study = folder.study();
-  StudyResults results(folder, StudyResults::Parts::metrics);
-  for (const std::string& line : status_lines(study, folder, results)) fmt::print("{}\n", line);
-  return exit_done;
-}
-
-int study_list_command() {
-  const std::string folder = studies_folder().string();
-  std::size_t studies = 0;
-  for (const std::string& name : names_in(folder)) {
-    if (fs::path(name).extension() != ".yaml") continue;
-    ++studies;
-    const YamlDocument document = YamlDocument::load(fs::path(folder) / name);
-    const YamlNode* title = document.root().find("title");
-    if (title == nullptr) title = document.root().find("question");
-    fmt::print(
-        "{}", wrapped(title == nullptr ? "(no title)" : title->text,
-                      fmt::format("{:<24}", fs::path(name).stem().string() + " "), std::string(24, ' '), screen_width));
-  }
-  if (studies == 0)
-    fmt::print("there are no studies in {}\n", folder);
-  else
-    fmt::print("\nRun one by: surd study run {}/NAME.yaml\n", folder);
-  return exit_done;
-}
-
-int study_reference_command() {
-  fmt::print("{}", reference_markdown(describe_options<StudyFields>()));
-  return exit_done;
+void add_study_run(CommandTable& table) {
+  table.add("study run", "Make every run of a study", {"study"}, study_run_command);
 }
 
 }  // namespace surd

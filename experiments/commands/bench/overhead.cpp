@@ -1,10 +1,12 @@
 #include "autograd/blas.hpp"
-#include "experiments/commands/bench/bench_measure.hpp"
-#include "experiments/commands/bench/bench_shape.hpp"
-#include "experiments/commands/commands.hpp"
+#include "experiments/commands/bench/bench_arguments.hpp"
+#include "experiments/commands/bench/bench_run.hpp"
+#include "experiments/commands/command.hpp"
+#include "experiments/program/exit_code.hpp"
 #include "experiments/program/version.hpp"
 #include "experiments/run/experiment.hpp"
 #include "experiments/run/run_listener.hpp"
+#include "experiments/study/statistics/statistics.hpp"
 #include "train/storage/files.hpp"
 
 #include <fcntl.h>
@@ -25,15 +27,20 @@ namespace surd {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
 constexpr std::size_t probe_every = 50;
 constexpr double asked_start_ms = 150, asked_beside_share = 0.02, asked_probe_share = 0.03;
 
-double seconds_between(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
+struct BenchOverheadArguments : ShapeArguments {
+  std::size_t starts = 5;
+
+  BenchOverheadArguments() : ShapeArguments("toy-64", 10) {}
+  void fields(Fields& f) {
+    ShapeArguments::fields(f);
+    f("starts", starts, "how often the program is started", between(1, 1000));
+  }
+};
 
 class TemporaryFolder {
  public:
@@ -86,7 +93,7 @@ double time_to_first_update(const std::string& config, const RunFolder& folder) 
   posix_spawn_file_actions_addopen(&quietly, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&quietly, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t child = 0;
-  const Clock::time_point start = Clock::now();
+  const Stopwatch watch;
   const int failure = ::posix_spawn(&child, program.c_str(), &quietly, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&quietly);
   expect(failure == 0, program, "cannot be started");
@@ -102,48 +109,48 @@ double time_to_first_update(const std::string& config, const RunFolder& folder) 
     std::this_thread::sleep_for(std::chrono::microseconds(500));
     ended = ::waitpid(child, &status, WNOHANG) == child;
   }
-  const Clock::time_point seen = Clock::now();
+  const double seconds = watch.seconds();
   if (!ended) expect(::waitpid(child, &status, 0) == child, program, "cannot be waited for");
   expect(WIFEXITED(status) && WEXITSTATUS(status) == exit_done && updated(), program,
          "failed: surd train {} --set train.updates=1", config);
-  return seconds_between(start, seen);
+  return seconds;
 }
 
 /// Stands before the listener of a run and takes the time of the parts of the training loop: between the end of an
 /// update and the first question of the next one a batch is made; then comes the update; then what it came to is
 /// logged.
-class Stopwatch : public TrainListener {
+class LoopTimer : public TrainListener {
  public:
   struct Update {
     double batching, update, logging;
     double all() const { return batching + update + logging; }
   };
 
-  Stopwatch(RunListener& run, double seconds) : run_(run), seconds_(seconds) {}
+  LoopTimer(RunListener& run, double seconds) : run_(run), seconds_(seconds) {}
 
   Observer* observer(std::uint64_t update, std::size_t index, const Batch& batch) override {
-    begun_ = Clock::now();
+    begun_ = watch_.seconds();
     return run_.observer(update, index, batch);
   }
   void gradients(std::uint64_t update, const ParameterSet& parameters) override { run_.gradients(update, parameters); }
   void updated(const UpdateRecord& record) override {
-    done_ = Clock::now();
+    done_ = watch_.seconds();
     run_.updated(record);
   }
   void checkpoint(const TrainState&, bool) override {}
   /// The first updates only warm up. Ends after so many seconds, though not before some updates have been probed.
   bool interrupted() override {
     const bool stop = run_.interrupted();
-    const Clock::time_point now = Clock::now();
-    updates_.push_back({seconds_between(end_, begun_), seconds_between(begun_, done_), seconds_between(done_, now)});
+    const double now = watch_.seconds();
+    updates_.push_back({begun_ - end_, done_ - begun_, now - done_});
     if (!warm_ && updates_.size() == probe_every) {
       updates_.clear();
       measured_from_ = now;
       warm_ = true;
     }
-    end_ = Clock::now();
+    end_ = watch_.seconds();
     return stop || (warm_ && updates_.size() >= 4 * probe_every && updates_.size() % probe_every == 0 &&
-                    seconds_between(measured_from_, now) >= seconds_);
+                    now - measured_from_ >= seconds_);
   }
 
   const std::vector<Update>& updates() const { return updates_; }
@@ -152,7 +159,8 @@ class Stopwatch : public TrainListener {
   RunListener& run_;
   double seconds_;
   bool warm_ = false;
-  Clock::time_point begun_, done_, end_ = Clock::now(), measured_from_;
+  Stopwatch watch_;
+  double begun_ = 0, done_ = 0, end_ = 0, measured_from_ = 0;
   std::vector<Update> updates_;
 };
 
@@ -164,31 +172,29 @@ struct Overheads {
 };
 
 /// `updates`: those after the 50th, in stretches of 50 whose last one is probed.
-Overheads overheads_of(const std::vector<Stopwatch::Update>& updates) {
+Overheads overheads_of(const std::vector<LoopTimer::Update>& updates) {
   Overheads overheads;
   std::vector<double> all;
   double total = 0;
   for (std::size_t begin = 0; begin + probe_every <= updates.size(); begin += probe_every) {
     std::vector<double> plain;
     for (std::size_t i = begin; i + 1 < begin + probe_every; ++i) {
-      const Stopwatch::Update& update = updates[i];
+      const LoopTimer::Update& update = updates[i];
       plain.push_back(update.all());
       all.push_back(update.update);
       total += update.all();
       overheads.batching += update.batching;
       overheads.logging += update.logging;
     }
-    const double usual = median(plain);
+    const double usual = statistics::median(plain);
     overheads.probe.push_back((updates[begin + probe_every - 1].all() - usual) /
                               (static_cast<double>(probe_every) * usual));
   }
-  overheads.update = median(all);
+  overheads.update = statistics::median(all);
   overheads.batching /= total;
   overheads.logging /= total;
   return overheads;
 }
-
-}  // namespace
 
 int bench_overhead_command(const BenchOverheadArguments& arguments) {
   blas::initialize();
@@ -217,39 +223,45 @@ int bench_overhead_command(const BenchOverheadArguments& arguments) {
                           experiment.dataset->split("valid"),
                           file.config.seed};
   RunListener listener(console, folder, file.config, training, LogPosition(), signals, nullptr);
-  Stopwatch stopwatch(listener, arguments.seconds);
-  train(training, file.config.train, TrainState(), stopwatch);
+  LoopTimer timer(listener, arguments.seconds);
+  train(training, file.config.train, TrainState(), timer);
   console.end_progress();
   if (signals.received() != 0) return 128 + signals.received();
 
-  const Overheads overheads = overheads_of(stopwatch.updates());
+  const Overheads overheads = overheads_of(timer.updates());
   const auto [least, most] = std::minmax_element(starts.begin(), starts.end());
   if (arguments.json) {
     fmt::print("{}\n", Json{{"peer", std::string("surd ") + version()},
                             {"config", shape.name},
                             {"starts", starts.size()},
-                            {"start_ms", rounded(1e3 * median(starts), 0.1)},
+                            {"start_ms", rounded(1e3 * statistics::median(starts), 0.1)},
                             {"asked_start_ms", asked_start_ms},
-                            {"updates", stopwatch.updates().size()},
+                            {"updates", timer.updates().size()},
                             {"update_ms", rounded(1e3 * overheads.update, 1e-3)},
                             {"batching_share", rounded(overheads.batching, 1e-5)},
                             {"logging_share", rounded(overheads.logging, 1e-5)},
                             {"asked_batching_and_logging_share", asked_beside_share},
                             {"probe_every", probe_every},
-                            {"probe_share", rounded(median(overheads.probe), 1e-5)},
+                            {"probe_share", rounded(statistics::median(overheads.probe), 1e-5)},
                             {"asked_probe_share", asked_probe_share}}
                            .dump());
     return exit_done;
   }
   fmt::print("{}: an update takes {:.2f} ms (median of {})\n", shape.name, 1e3 * overheads.update,
-             stopwatch.updates().size());
+             timer.updates().size());
   fmt::print("start to first update  {:.0f} ms (median of {}, {:.0f} to {:.0f}); asked: below {:.0f}\n",
-             1e3 * median(starts), starts.size(), 1e3 * *least, 1e3 * *most, asked_start_ms);
+             1e3 * statistics::median(starts), starts.size(), 1e3 * *least, 1e3 * *most, asked_start_ms);
   fmt::print("batching and logging   {:.2f} % of a run ({:.2f} + {:.2f}); asked: below {:.0f}\n",
              100 * overheads.beside(), 100 * overheads.batching, 100 * overheads.logging, 100 * asked_beside_share);
   fmt::print("probe every {} updates {:.2f} % more (median of {} probed); asked: below {:.0f}\n", probe_every,
-             100 * median(overheads.probe), overheads.probe.size(), 100 * asked_probe_share);
+             100 * statistics::median(overheads.probe), overheads.probe.size(), 100 * asked_probe_share);
   return exit_done;
+}
+
+}  // namespace
+
+void add_bench_overhead(CommandTable& table) {
+  table.add("bench overhead", "Time what a run costs beside its updates", {}, bench_overhead_command);
 }
 
 }  // namespace surd

@@ -1,9 +1,11 @@
-#include "experiments/commands/commands.hpp"
+#include "experiments/commands/command.hpp"
 #include "experiments/config/settings.hpp"
 #include "experiments/config/yaml_document.hpp"
 #include "experiments/program/console.hpp"
+#include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/run/run_folder.hpp"
+#include "experiments/study/statistics/statistics.hpp"
 #include "train/storage/files.hpp"
 #include "train/storage/json_object.hpp"
 
@@ -18,6 +20,12 @@
 
 namespace surd {
 namespace {
+
+struct CompareArguments {
+  Texts runs;
+
+  void fields(Fields& f) { f("runs", runs, "folders of runs", Unit{"run"}); }
+};
 
 struct ComparedRun {
   Settings settings;
@@ -63,12 +71,12 @@ std::vector<std::string> differing(const std::vector<ComparedRun>& runs) {
 /// "0.1234 ± 0.0100": mean and sample standard deviation.
 std::string mean_and_deviation(const std::vector<double>& values, double unit, int digits) {
   if (values.empty()) return "-";
-  const auto n = static_cast<double>(values.size());
-  double sum = 0, squares = 0;
-  for (const double value : values) sum += value;
-  for (const double value : values) squares += (value - sum / n) * (value - sum / n);
-  if (values.size() == 1) return fmt::format("{:.{}f}", unit * sum, digits);
-  return fmt::format("{:.{}f} ± {:.{}f}", unit * sum / n, digits, unit * std::sqrt(squares / (n - 1)), digits);
+  const double mean = statistics::mean(values);
+  if (values.size() == 1) return fmt::format("{:.{}f}", unit * mean, digits);
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  const double deviation = std::sqrt(squares / static_cast<double>(values.size() - 1));
+  return fmt::format("{:.{}f} ± {:.{}f}", unit * mean, digits, unit * deviation, digits);
 }
 
 std::size_t width_of(const std::string& text) {  // code points: every other byte of UTF-8 begins with 10
@@ -139,13 +147,11 @@ std::vector<std::string> table(const std::vector<std::string>& paths, const Rows
   return lines;
 }
 
-}  // namespace
-
-int compare_command(const std::vector<std::string>& folders) {
+int compare_command(const CompareArguments& arguments) {
   std::vector<ComparedRun> runs;
   Console console;
   std::set<std::filesystem::path> seen;
-  for (const std::string& folder : folders) {
+  for (const std::string& folder : arguments.runs.values) {
     std::error_code unresolved;
     if (!seen.insert(std::filesystem::weakly_canonical(folder, unresolved)).second && !unresolved)
       continue;  // named twice
@@ -189,6 +195,12 @@ int compare_command(const std::vector<std::string>& folders) {
     fmt::print("{}\n", i == 0 ? styled(lines[i], Console::Style::bold, STDOUT_FILENO) : lines[i]);
   fmt::print("\nmean ± standard deviation over the finished runs of a row, at their last\nevaluation\n");
   return exit_done;
+}
+
+}  // namespace
+
+void add_compare(CommandTable& table) {
+  table.add("compare", "A table of runs, grouped by the settings in which they differ", {"runs"}, compare_command);
 }
 
 }  // namespace surd

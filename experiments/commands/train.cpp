@@ -1,7 +1,10 @@
+#include "experiments/commands/train.hpp"
+
 #include "autograd/blas.hpp"
-#include "experiments/commands/commands.hpp"
+#include "experiments/commands/command.hpp"
 #include "experiments/config/settings.hpp"
 #include "experiments/config/yaml_document.hpp"
+#include "experiments/program/exit_code.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_training.hpp"
 #include "train/storage/files.hpp"
@@ -39,7 +42,7 @@ void expect_same_config(const RunFolder& folder, const std::string& resolved) {
 int train_command(const TrainArguments& arguments) {
   blas::initialize();
   Console console;
-  std::vector<std::string> settings = arguments.settings;
+  std::vector<std::string> settings = arguments.settings.values;
   if (arguments.replicas) settings.push_back(fmt::format("train.replicas={}", *arguments.replicas));
   const ConfigFile file(arguments.config, settings);
   const std::string resolved = to_yaml(file.config);
@@ -69,5 +72,7 @@ int train_command(const TrainArguments& arguments) {
   request.after_update = arguments.after_update;
   return run_training(file, folder, std::move(request), console);
 }
+
+void add_train(CommandTable& table) { table.add("train", "Train a model", {"config"}, train_command); }
 
 }  // namespace surd

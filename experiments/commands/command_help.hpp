@@ -1,0 +1,19 @@
+#pragma once
+
+#include "experiments/commands/command.hpp"
+
+#include <string>
+
+/// What a person reads about the commands; all of it made from their table. `program` is what the program is called.
+namespace surd {
+
+/// Every command in a line or two, in groups.
+std::string program_help(const CommandTable& table, const std::string& program);
+/// The commands of a group. Throws Error where there is no such group.
+std::string group_help(const CommandTable& table, const std::string& group, const std::string& program);
+/// The arguments of a command.
+std::string command_help(const CommandRow& row, const std::string& program);
+/// A section of Markdown for every command of `surd`.
+std::string commands_markdown(const CommandTable& table);
+
+}  // namespace surd

@@ -1,0 +1,75 @@
+#include "autograd/blas.hpp"
+#include "experiments/commands/command.hpp"
+#include "experiments/commands/shared_arguments.hpp"
+#include "experiments/config/describe_options.hpp"
+#include "experiments/program/exit_code.hpp"
+#include "experiments/run/experiment.hpp"
+
+#include <fmt/format.h>
+
+namespace surd {
+namespace {
+
+constexpr const char* markdown_page = R"(# Every key of a config
+
+Written by `surd config reference --markdown`; `surd config reference` prints the same to a terminal.
+
+A config is one YAML file; `surd config check FILE` reports every problem of it at once, and `surd config show FILE`
+prints it with every default written out. `extends: NAME` at its top builds upon a preset, or upon a file if NAME has a
+`/` or ends in `.yaml`; `--set a.b.c=value` on the command line goes over both.
+
+Factors are written `one`, `sqrt_dim`, `inv_sqrt_dim`, `inv_dim`, a number, a number times one of these (`8 * inv_dim`),
+or any of these after `learned`, which makes the factor a parameter that starts there. Whole numbers are digits, with
+`_` between them if you like. Anchors, aliases, tags, `<<` and a second document are refused.
+
+{})";
+
+/// Builds what the config describes, without training.
+int config_check_command(const ConfigArguments& arguments) {
+  blas::initialize();
+  const Experiment experiment(ConfigFile(arguments.config, arguments.settings.values));
+  fmt::print("{}: ok\n", arguments.config);
+  return exit_done;
+}
+
+struct ShowArguments : ConfigArguments {
+  bool comments = false;
+
+  void fields(Fields& f) {
+    ConfigArguments::fields(f);
+    f("comments", comments, "with the meaning of each key");
+  }
+};
+
+int config_show_command(const ShowArguments& arguments) {
+  const RunConfig config = load_config(arguments.config, arguments.settings.values);
+  fmt::print("{}", to_yaml(config, arguments.comments ? WithHelp::yes : WithHelp::no));
+  return exit_done;
+}
+
+struct ReferenceArguments {
+  bool markdown = false;
+
+  void fields(Fields& f) { f("markdown", markdown, "as docs/config.md"); }
+};
+
+int config_reference_command(const ReferenceArguments& arguments) {
+  const auto rows = describe_options<RunConfig>();
+  fmt::print("{}", arguments.markdown ? fmt::format(fmt::runtime(markdown_page), reference_markdown(rows))
+                                      : reference_text(rows));
+  return exit_done;
+}
+
+}  // namespace
+
+void add_config_check(CommandTable& table) {
+  table.add("config check", "Report every problem of a file", {"config"}, config_check_command);
+}
+void add_config_show(CommandTable& table) {
+  table.add("config show", "Print a file with every default written out", {"config"}, config_show_command);
+}
+void add_config_reference(CommandTable& table) {
+  table.add("config reference", "Print every key there is", {}, config_reference_command);
+}
+
+}  // namespace surd

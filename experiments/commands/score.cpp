@@ -1,0 +1,67 @@
+#include "autograd/blas.hpp"
+#include "data/lines.hpp"
+#include "experiments/commands/command.hpp"
+#include "experiments/commands/sentences.hpp"
+#include "experiments/commands/shared_arguments.hpp"
+#include "experiments/program/exit_code.hpp"
+#include "experiments/program/usage_error.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace surd {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ScoreArguments : RunArguments {
+  std::string source;
+  std::string target;
+
+  void fields(Fields& f) {
+    RunArguments::fields(f);
+    f("source", source, "source lines", Unit{"file"});
+    f("target", target, "target lines", Unit{"file"});
+  }
+};
+
+std::vector<std::string> read_lines(const std::string& path) {
+  LineReader reader(path);
+  std::vector<std::string> lines;
+  for (std::string line; reader.next(line);) lines.push_back(line);
+  return lines;
+}
+
+int score_command(const ScoreArguments& arguments) {
+  blas::initialize();
+  const OpenRun run(arguments.run, arguments.checkpoint);
+  const auto sources = read_lines(arguments.source), targets = read_lines(arguments.target);
+  expect_usage(sources.size() == targets.size(), "score", "{} has {} lines, {} has {}; they must be parallel",
+               arguments.source, sources.size(), arguments.target, targets.size());
+  if (sources.empty()) return exit_done;
+  std::vector<SentencePair> pairs;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    pairs.push_back({run.codec.encode_source(sources[i]), run.codec.encode_target(targets[i])});
+    expect_fits(run, fmt::format("line {}", i + 1), std::max(pairs[i].source.size(), pairs[i].target.size() + 1));
+  }
+  const auto scores = score(run.model.transformer(), pairs, evaluation_batch_size);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    Json tokens = Json::array();
+    for (const TokenId id : pairs[i].target) tokens.push_back(run.codec.target_vocabulary().token(id));
+    tokens.push_back(run.codec.target_vocabulary().token(Vocabulary::eos));
+    double total = 0;
+    for (const double log_probability : scores[i]) total += log_probability;
+    fmt::print("{}\n", Json{{"tokens", tokens}, {"log_probs", scores[i]}, {"total", total}}.dump());
+  }
+  return exit_done;
+}
+
+}  // namespace
+
+void add_score(CommandTable& table) {
+  table.add("score", "Log-probabilities of given translations", {"run", "--source", "--target"}, score_command);
+}
+
+}  // namespace surd

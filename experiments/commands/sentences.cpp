@@ -1,0 +1,25 @@
+#include "experiments/commands/sentences.hpp"
+
+#include <limits>
+
+namespace surd {
+
+void expect_fits(const OpenRun& run, const std::string& where, std::size_t positions) {
+  expect(positions <= run.model.transformer().max_length(), where,
+         "{} tokens are more than the model's longest sequence of {}", positions, run.model.transformer().max_length());
+}
+
+std::vector<TokenId> encode(const OpenRun& run, const std::string& line, const std::string& where) {
+  std::vector<TokenId> ids = run.codec.encode_source(line);
+  expect_fits(run, where, ids.size());
+  return ids;
+}
+
+DecodingOptions translation_options(const std::optional<std::size_t>& max_length) {
+  DecodingOptions options;
+  options.max_length = max_length.value_or(std::numeric_limits<std::size_t>::max());
+  if (!max_length) options.max_length_factor = 2;
+  return options;
+}
+
+}  // namespace surd

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "experiments/commands/arguments.hpp"
+
+#include <string>
+
+/// Arguments that several commands have. A command with more of them derives from these.
+namespace surd {
+
+/// A config and what is set over it.
+struct ConfigArguments {
+  std::string config;
+  Texts settings;  ///< "a.b.c=value"
+
+  void fields(Fields& f) {
+    f("config", config, "a YAML file");
+    f("set", settings, "a setting over the file's, e.g. model.d_model=128", Unit{"key=value"});
+  }
+};
+
+/// A run and which of its checkpoints.
+struct RunArguments {
+  std::string run;
+  std::string checkpoint = "best";
+
+  void fields(Fields& f) {
+    f("run", run, "folder of a run");
+    f("checkpoint", checkpoint, "best, last or a .safetensors file", Unit{"name"});
+  }
+};
+
+struct StudyFolderArguments {
+  std::string folder;
+
+  void fields(Fields& f) { f("folder", folder, "folder of a study"); }
+};
+
+}  // namespace surd

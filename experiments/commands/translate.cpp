@@ -1,0 +1,92 @@
+#include "autograd/blas.hpp"
+#include "data/batch.hpp"
+#include "data/lines.hpp"
+#include "experiments/commands/command.hpp"
+#include "experiments/commands/sentences.hpp"
+#include "experiments/commands/shared_arguments.hpp"
+#include "experiments/program/exit_code.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+#include <utility>
+
+namespace surd {
+namespace {
+
+struct TranslateArguments : RunArguments {
+  std::size_t beam = 1;
+  double length_penalty = 1;
+  std::optional<std::size_t> max_length;
+  std::size_t batch_size = evaluation_batch_size;
+
+  void fields(Fields& f) {
+    RunArguments::fields(f);
+    f("beam", beam, "beam size; 1 is greedy", between(1, 1000));
+    f("length_penalty", length_penalty, "alpha of ((5 + length) / 6)^alpha", between(0, 100), Unit{"alpha"});
+    f("max_length", max_length, "most tokens of a translation [2 x source + 20]", between(1, 1e6), Unit{"tokens"});
+    f("batch_size", batch_size, "lines decoded together", between(1, 1e5), Unit{"lines"});
+  }
+};
+
+/// Reads line `number` of standard input; false at its end. Throws Error where it cannot be read or is not UTF-8.
+bool next_line(std::string& line, std::size_t number) {
+  errno = 0;
+  if (!std::getline(std::cin, line)) {
+    const int reason = errno;
+    expect(std::ferror(stdin) == 0, "standard input", "line {} cannot be read: {}", number, std::strerror(reason));
+    return false;
+  }
+  if (number == 1 && line.rfind(byte_order_mark, 0) == 0) line.erase(0, byte_order_mark.size());
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  if (const auto invalid = find_invalid_utf8(line))
+    throw Error(
+        fmt::format("standard input:{}:{}: invalid UTF-8 (byte {:#04x}); convert the text, e.g. by iconv -t "
+                    "UTF-8",
+                    number, *invalid + 1, static_cast<unsigned char>(line[*invalid])));
+  return true;
+}
+
+int translate_command(const TranslateArguments& arguments) {
+  blas::initialize();
+  const OpenRun run(arguments.run, arguments.checkpoint);
+  DecodingOptions options = translation_options(arguments.max_length);
+  options.beam = arguments.beam;
+  options.length_penalty = arguments.length_penalty;
+  // A person who types wants each answer at once.
+  const std::size_t batch_size = isatty(STDIN_FILENO) == 1 ? 1 : arguments.batch_size;
+  std::vector<std::vector<TokenId>> sources;
+  std::vector<bool> blank;  // of each line since the last flush; the others are `sources`
+  const auto flush = [&] {
+    const auto hypotheses = decode(run.model.transformer(), std::exchange(sources, {}), options);
+    std::size_t next = 0;
+    for (const bool is_empty : std::exchange(blank, {}))
+      fmt::print("{}\n", is_empty ? "" : run.codec.decode_target(hypotheses[next++].tokens));
+    expect(std::fflush(stdout) == 0, "standard output", "cannot be written: {}", std::strerror(errno));
+  };
+  std::size_t number = 0;
+  try {
+    for (std::string line; next_line(line, ++number);) {
+      // The model never saw a blank line; what it would make of one is no translation.
+      if (!is_blank(line)) sources.push_back(encode(run, line, fmt::format("standard input:{}", number)));
+      blank.push_back(is_blank(line));
+      if (blank.size() == batch_size) flush();
+    }
+  } catch (const Error&) {
+    flush();  // the lines before it are fine
+    throw;
+  }
+  flush();
+  return exit_done;
+}
+
+}  // namespace
+
+void add_translate(CommandTable& table) {
+  table.add("translate", "Translate lines from standard input", {"run"}, translate_command);
+}
+
+}  // namespace surd
