@@ -12,7 +12,7 @@ namespace surd {
 /// A field that takes one of some words and, unlike an enumeration, may have no value yet: "".
 class OneOf : public Word {
  public:
-  explicit OneOf(std::vector<std::string> words = {}, std::string word = "")
+  OneOf(std::vector<std::string> words = {}, std::string word = "")
       : words_(std::move(words)), word_(std::move(word)) {}
 
   std::string text() const override { return word_; }

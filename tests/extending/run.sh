@@ -32,6 +32,9 @@ cd "$work/project"
 if "$work/build/my_surd" hello World --times 0; then exit 1; fi
 "$work/build/my_surd" train rotate.yaml --out "$work/run" --set train.updates=20 --set train.evaluate_every=20
 "$work/build/my_surd" samples "$work/run" --count 2
+"$work/build/my_surd" study run speed.yaml --out "$work/speed" --jobs 2
+"$work/build/my_surd" study export "$work/speed" | grep -c '^d=128/seed-[1-6],128,,[1-6],finished,seconds,0[.0-9e-]*,s,0$' | grep -x 6
+if "$work/build/my_surd" study run speed.yaml --out "$work/never" --set train.updates=0; then exit 1; fi
 "$work/surd/bin/surd" config check "$work/surd/share/surd/configs/copy.yaml"
 
 # Presets are found beside the installed program, and by any other where SURD_PRESETS says.

@@ -46,11 +46,11 @@ double standard_error(const Values& values) {
 }  // namespace
 
 TEST_CASE("mean and median") {
-  CHECK(mean({1, 2, 6}) == 3);
+  CHECK(statistics::mean({1, 2, 6}) == 3);
   CHECK(median({6, 1, 2}) == 2);
   CHECK(median({6, 1, 2, 3}) == 2.5);
   CHECK(median({7}) == 7);
-  CHECK_THROWS_AS(mean({}), Error);
+  CHECK_THROWS_AS(statistics::mean({}), Error);
   CHECK_THROWS_AS(median({}), Error);
 }
 
