@@ -91,7 +91,7 @@ Variable rms_norm(Variable x, Variable gain, Real epsilon);
 /// Su et al., arXiv 2104.09864, section 3.4.2.
 Variable rotary(Variable x, std::size_t heads, std::size_t first_position, double base);
 
-struct AttentionOptions {
+struct AttentionArguments {
   std::size_t heads;
   Real factor;          ///< on the scores q.k, before the softmax; no default: it is what this project is about
   bool causal = false;  ///< query t sees keys 0..t + (Tk - Tq): the last query sees every key
@@ -116,23 +116,24 @@ struct AttentionOptions {
 /// An observer is shown the "factor" [1], the "scores" (NaN where a key is hidden) and the "weights", both
 /// [B, H, Tq, Tk], and by backward the "scores_gradient" and the "query_gradient", in the shapes of the scores and of
 /// q.
-Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& options);
+Variable attention(Variable q, Variable k, Variable v, const AttentionArguments& arguments);
 
 // --- losses (ops/cross_entropy.cpp) ----------------------------------------------------------------------------------
 
-struct CrossEntropyOptions {
+struct CrossEntropyArguments {
   Real smoothing;       ///< label smoothing in [0, 1): the target is (1 - smoothing) one_hot + smoothing / V
   std::int32_t ignore;  ///< targets of this id (padding) contribute nothing
   Real divisor;         ///< the sum over targets is divided by this, e.g. the number of targets of the whole update
 };
 
 /// logits [..., V], one target a row -> [1], nats.
-Variable cross_entropy(Variable logits, const std::vector<std::int32_t>& targets, const CrossEntropyOptions& options);
+Variable cross_entropy(Variable logits, const std::vector<std::int32_t>& targets,
+                       const CrossEntropyArguments& arguments);
 
 /// The same from logits = factor x W^T, x [..., d], W [V, d], without ever holding all logits: they are computed, used
 /// and overwritten by their gradient a tile of rows at a time. An observer is shown each tile of "logits" [<= 256, V],
 /// rows in order and without those of ignored targets, and by backward the weight's gradient as "weight_gradient".
 Variable projection_cross_entropy(Variable x, Variable weight, Real factor, const std::vector<std::int32_t>& targets,
-                                  const CrossEntropyOptions& options);
+                                  const CrossEntropyArguments& arguments);
 
 }  // namespace surd

@@ -24,11 +24,7 @@ struct NormPlacementOptions {
 /// A sub-layer f around a shortcut: x + dropout(f(norm(x))) or norm(x + dropout(f(x))).
 class Residual : public Module {
  public:
-  Residual(const Scope& scope, std::size_t d_model, const NormPlacementOptions& options, double dropout)
-      : Module(scope),
-        placement_(options.placement),
-        norm_(options.kind.make(scope / "norm", d_model)),
-        dropout_(scope / "dropout", dropout) {}
+  Residual(const Scope& scope, std::size_t d_model, const NormPlacementOptions& options, double dropout);
 
   template <class SubLayer>
   Variable operator()(Variable x, const SubLayer& f) const {

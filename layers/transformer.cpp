@@ -13,7 +13,7 @@ const Scope& checked(const Scope& scope, const TransformerOptions& options, std:
   return scope;
 }
 
-BlockOptions block_options(const TransformerOptions& options) {
+BlockArguments block_arguments(const TransformerOptions& options) {
   return {options.d_model, options.heads, options.dropout, options.norm, options.attention, options.feed_forward};
 }
 
@@ -32,8 +32,8 @@ Transformer::Transformer(const Scope& scope, const TransformerOptions& options, 
       positions_(options.positions.make(scope / "positions", options.d_model)),
       source_dropout_(scope / "source_dropout", options.dropout),
       target_dropout_(scope / "target_dropout", options.dropout),
-      encoder_(scope / "encoder", options.encoder_layers, block_options(options)),
-      decoder_(scope / "decoder", options.decoder_layers, block_options(options)),
+      encoder_(scope / "encoder", options.encoder_layers, block_arguments(options)),
+      decoder_(scope / "decoder", options.decoder_layers, block_arguments(options)),
       output_(scope / "output", options.embedding.tie == Tie::none ? nullptr : target_embedding_.get(),
               target_vocabulary, options.d_model, options.embedding) {}
 
@@ -57,8 +57,8 @@ Variable Transformer::decode(const Tokens& target, Variable encoded,
 Variable Transformer::logits(Variable hidden) const { return output_(hidden); }
 
 Variable Transformer::loss(Variable hidden, const std::vector<std::int32_t>& targets,
-                           const CrossEntropyOptions& options) const {
-  return output_.loss(hidden, targets, options);
+                           const CrossEntropyArguments& arguments) const {
+  return output_.loss(hidden, targets, arguments);
 }
 
 DecoderCache Transformer::start(Variable encoded, const std::vector<std::size_t>& source_lengths) const {

@@ -151,10 +151,10 @@ TEST_CASE("no-gradient mode computes the same values") {
   const Tensor x = test::random_tensor({2, 3, 4}, 1), table = test::positive_tensor({5, 4}, 2),
                gain = test::random_tensor({4}, 3);
   const random::Stream stream(1, "dropout", "x");
-  AttentionOptions options{2, Real(0.5), true, {3, 1}};
+  AttentionArguments options{2, Real(0.5), true, {3, 1}};
   options.dropout = 0.3;
   options.stream = stream;
-  const CrossEntropyOptions loss{Real(0.1), -1, 3};
+  const CrossEntropyArguments loss{Real(0.1), -1, 3};
   const std::vector<std::int32_t> targets = {0, -1, 4, 4, 1, 2};
   using F = std::function<Variable(Variable x, Variable table, Variable gain)>;
   const std::vector<F> ops = {

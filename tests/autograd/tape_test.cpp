@@ -34,7 +34,7 @@ TEST_CASE("a variable used by several ops gets the sum of their gradients") {
 
 TEST_CASE("attention(x, x, x) adds the gradients of queries, keys and values") {
   const Tensor x = test::random_tensor({2, 3, 4});
-  const AttentionOptions options{2, Real(0.5)};
+  const AttentionArguments options{2, Real(0.5)};
   const Tensor cotangent = test::random_tensor({2, 3, 4}, 1);
 
   Tape shared;
@@ -258,7 +258,7 @@ TEST_CASE("random masks belong to rows of the full batch") {
   // Two tapes on halves of a batch drop what one tape drops.
   const Tensor x = full({4, 3, 8}, 1);
   const random::Stream stream(1, "dropout", "x");
-  AttentionOptions options{2, 1};
+  AttentionArguments options{2, 1};
   options.dropout = 0.5;
   options.stream = stream;
   const auto run = [&](std::size_t first, std::size_t last) {

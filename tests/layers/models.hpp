@@ -72,9 +72,9 @@ struct Example {
   Variable hidden(const Transformer& model, Tape& tape) const {
     return model.decode(target_tokens(), encoded(model, tape), source_lengths);
   }
-  CrossEntropyOptions loss_options() const { return {Real(0.1), 0, 8}; }
+  CrossEntropyArguments loss_arguments() const { return {Real(0.1), 0, 8}; }
   Variable loss(const Transformer& model, Tape& tape) const {
-    return model.loss(hidden(model, tape), target_output, loss_options());
+    return model.loss(hidden(model, tape), target_output, loss_arguments());
   }
   /// Rows [begin, end), padded as before.
   Example rows(std::size_t begin, std::size_t end) const {
