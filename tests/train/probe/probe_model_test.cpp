@@ -25,7 +25,7 @@ TransformerOptions wide_options(std::size_t d, std::size_t layers) {
   return options;
 }
 
-TEST_CASE("R5: the logit of the decoder's own input token, as recorded") {
+TEST_CASE("the logit of the decoder's own input token, as recorded") {
   constexpr std::size_t symbols = 500, vocabulary = Vocabulary::specials + symbols;
   const Batch batch = batch_of(random_pairs(50, 8, 10, symbols));
   struct Case {
@@ -92,7 +92,7 @@ TEST_CASE("the statistics of logits are those of all logits of positions that ar
   CHECK(recorded("log_partition") - of_targets / rows == Approx(watched.loss).epsilon(1e-4));
 }
 
-TEST_CASE("R8: the four parts of the first scores grow by d, sqrt(d), sqrt(d) and 1, as recorded") {
+TEST_CASE("the four parts of the first scores grow by d, sqrt(d), sqrt(d) and 1, as recorded") {
   constexpr std::size_t d = 64, symbols = 200;
   const Batch batch = batch_of(random_pairs(8, 20, 20, symbols));
   TransformerOptions options = wide_options(d, 1);
@@ -113,7 +113,7 @@ TEST_CASE("R8: the four parts of the first scores grow by d, sqrt(d), sqrt(d) an
   CHECK(growth("scores") > 2);  // the total, behind no norm
 }
 
-TEST_CASE("R8: behind a norm, the recorded total keeps its size") {
+TEST_CASE("behind a norm, the recorded total keeps its size") {
   constexpr std::size_t d = 64, symbols = 200;
   const Batch batch = batch_of(random_pairs(4, 20, 20, symbols));
   double squares[2] = {0, 0};

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <vector>
 
-// R6, its second half: once queries and keys are trained, they are no longer independent, and the products of a score
+// Once queries and keys are trained, they are no longer independent, and the products of a score
 // add up to more than a random walk. Without a factor the exponent of the scores' standard deviation against d_k rises
-// from the 1/2 it has at the start (tests/layers/r6_score_variance_test.cpp) towards 1. Measured over all attention
+// from the 1/2 it has at the start (tests/layers/score_variance_test.cpp) towards 1. Measured over all attention
 // layers together: that of self-attention comes close to 1 in 1000 updates, that of cross-attention may not rise.
 
 namespace surd {
@@ -85,7 +85,7 @@ Exponent measure(std::uint64_t seed) {
   return result;
 }
 
-TEST_CASE("R6: in training, the exponent of unscaled scores rises from 1/2") {
+TEST_CASE("in training, the exponent of unscaled scores rises from 1/2") {
   Exponent mean;
   for (const std::uint64_t seed : {1, 2, 3}) {
     const Exponent exponent = measure(seed);
