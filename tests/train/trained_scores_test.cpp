@@ -1,4 +1,5 @@
 #include "tests/train/toy.hpp"
+#include "train/optimizers/adam.hpp"
 
 #include <doctest/doctest.h>
 

@@ -8,6 +8,7 @@
 #include "experiments/program/version.hpp"
 #include "experiments/run/system_info.hpp"
 #include "train/decoding.hpp"
+#include "train/optimizers/adam.hpp"
 #include "train/updater.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-#include "train/optimizers/optimizer.hpp"
+#include "train/optimizers/adam.hpp"
+#include "train/optimizers/sgd.hpp"
 
 #include "tests/train/toy.hpp"
 

@@ -1,4 +1,5 @@
 #include "tests/train/probe/watched_pass.hpp"
+#include "train/optimizers/sgd.hpp"
 
 #include <algorithm>
 #include <cmath>
