@@ -1,5 +1,7 @@
 #include "train/replicas.hpp"
 
+#include "train/batch_loss.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <system_error>
@@ -68,12 +70,7 @@ void Replicas::run(std::size_t index) {
     tape_options.observer = index == 0 ? arguments_.observer : nullptr;
     tape_options.profile = index == 0 ? arguments_.profile : nullptr;
     replica.tape.reset(tape_options);
-    const Variable encoded =
-        model_.encode(replica.tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths);
-    const Variable hidden =
-        model_.decode({batch.target_input, batch.size, batch.target_length}, encoded, batch.source_lengths);
-    const Variable loss =
-        model_.loss(hidden, batch.target_output, {arguments_.label_smoothing, Vocabulary::pad, arguments_.divisor});
+    const Variable loss = batch_loss(model_, replica.tape, batch, arguments_.label_smoothing, arguments_.divisor);
     replica.loss = static_cast<double>(loss.value().data()[0]);
     if (std::isfinite(replica.loss))
       replica.tape.backward(loss);

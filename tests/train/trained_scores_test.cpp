@@ -1,4 +1,5 @@
 #include "tests/train/toy.hpp"
+#include "train/batch_loss.hpp"
 #include "train/optimizers/adam.hpp"
 
 #include <doctest/doctest.h>
@@ -32,8 +33,7 @@ double log_deviation(const Transformer& model, const std::vector<SentencePair>& 
   options.record = options.training = false;
   options.observer = &recorder;
   Tape tape(options);
-  const Variable encoded = model.encode(tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths);
-  model.decode({batch.target_input, batch.size, batch.target_length}, encoded, batch.source_lengths);
+  batch_hidden(model, tape, batch);
   double mean_log = 0;
   for (const char* layer : {"encoder.0.self_attention", "decoder.0.self_attention", "decoder.0.cross_attention"}) {
     double count = 0, sum = 0, squares = 0;
