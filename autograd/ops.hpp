@@ -46,7 +46,7 @@ Variable log(Variable x);                        ///< [...] -> [...], natural
 /// depend only on the stream and the element's place in the full batch. Passes x through when the tape is not training
 /// or the rate is 0. [...] -> [...]
 Variable dropout(Variable x, double rate, const random::Stream& stream);
-/// a + dropout(x): [...], [...] -> [...]. An observer is shown a as "skip" and x as "branch".
+/// a + dropout(x): [...], [...] -> [...]
 Variable add_dropout(Variable a, Variable x, double rate, const random::Stream& stream);
 
 // --- reductions and shapes (ops/shape.cpp) ---------------------------------------------------------------------------
@@ -66,7 +66,7 @@ Variable embedding(Variable weight, const std::vector<std::int32_t>& ids, const 
 /// y[b, t] = factor learned_factor weight[ids[b, t]] + positions[first_position + t]: weight [V, d], ids [B, T],
 /// learned_factor [1] or absent (1), positions [P, d] or absent (0) -> [B, T, d]. Vaswani et al., section 3.4 and 3.5.
 /// An observer is shown the rows of the "positions" [T, d], if there are any, and then the rest as "tokens" [B, T, d];
-/// by backward as "weight_gradient" what the weight's gradient gets from here.
+/// by backward, of the weight, as "gradient_from_lookups" what its gradient gets from here.
 Variable embedding_with_positions(Variable weight, const std::vector<std::int32_t>& ids, std::size_t batch_size,
                                   std::size_t length, Real factor, Variable learned_factor, Variable positions,
                                   std::size_t first_position);
@@ -132,7 +132,8 @@ Variable cross_entropy(Variable logits, const std::vector<std::int32_t>& targets
 
 /// The same from logits = factor x W^T, x [..., d], W [V, d], without ever holding all logits: they are computed, used
 /// and overwritten by their gradient a tile of rows at a time. An observer is shown each tile of "logits" [<= 256, V],
-/// rows in order and without those of ignored targets, and by backward the weight's gradient as "weight_gradient".
+/// rows in order and without those of ignored targets, and by backward, of the weight, as "gradient_from_logits" what
+/// its gradient gets from here.
 Variable projection_cross_entropy(Variable x, Variable weight, Real factor, const std::vector<std::int32_t>& targets,
                                   const CrossEntropyArguments& arguments);
 

@@ -38,6 +38,7 @@ Transformer::Transformer(const Scope& scope, const TransformerOptions& options, 
               target_vocabulary, options.d_model, options.embedding) {}
 
 Variable Transformer::encode(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths) const {
+  const Tape::OnSide side(tape, ModelSide::source);
   AttentionMask mask;
   mask.key_lengths = source_lengths;
   return encoder_(source_dropout_(source_embedding()(tape, source, *positions_, 0)), mask);
@@ -49,6 +50,7 @@ Variable Transformer::embed_target(Tape& tape, const Tokens& target, std::size_t
 
 Variable Transformer::decode(const Tokens& target, Variable encoded,
                              const std::vector<std::size_t>& source_lengths) const {
+  const Tape::OnSide side(encoded.tape(), ModelSide::target);
   AttentionMask mask;
   mask.key_lengths = source_lengths;
   return decoder_(embed_target(encoded.tape(), target, 0), encoded, mask);
@@ -62,10 +64,12 @@ Variable Transformer::loss(Variable hidden, const std::vector<std::int32_t>& tar
 }
 
 DecoderCache Transformer::start(Variable encoded, const std::vector<std::size_t>& source_lengths) const {
+  const Tape::OnSide side(encoded.tape(), ModelSide::target);
   return decoder_.start(encoded, source_lengths);
 }
 
 Variable Transformer::step(Tape& tape, const std::vector<std::int32_t>& last_tokens, DecoderCache& cache) const {
+  const Tape::OnSide side(tape, ModelSide::target);
   const Tokens last{last_tokens, last_tokens.size(), 1};
   return decoder_.step(embed_target(tape, last, cache.length), cache);
 }

@@ -73,7 +73,7 @@ void subtract_distances(Real* scores, double slope, const Sizes& s, std::size_t 
 class Shown {
  public:
   Shown(const Tape& tape, const Sizes& s)
-      : observed_(tape.options().observer != nullptr),
+      : observed_(tape.observed()),
         sizes_(s),
         values_(observed_ ? Shape{s.batch, s.heads, s.queries, s.keys} : Shape{0}) {}
 
@@ -153,7 +153,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
                  v.value().data() + v_at(b, h), v_row, 0, o.data() + o_at(b, h), o_row);
     }
   }
-  if (tape.options().observer != nullptr) tape.observe("factor", full({1}, factor));
+  if (tape.observed()) tape.observe("factor", full({1}, factor));
   shown_scores.show(tape, "scores");
   shown_weights.show(tape, "weights");
 

@@ -83,7 +83,7 @@ Variable projection_cross_entropy(Variable x, Variable weight, Real factor, cons
     for (std::size_t i = 0; i < count; ++i)
       std::copy_n(x.value().data() + kept[first + i] * d, d, tile_x.data() + i * d);
     blas::gemm(no, yes, count, n, d, factor, tile_x.data(), weight.value().data(), 0, logits.data());
-    if (x.tape().options().observer != nullptr) x.tape().observe("logits", first_rows(logits, count));
+    if (x.tape().observed()) x.tape().observe("logits", first_rows(logits, count));
     for (std::size_t i = 0; i < count; ++i) {
       Real* row = logits.data() + i * n;
       total += kernels::cross_entropy_row(row, needs_x || needs_weight ? row : nullptr, n, targets[kept[first + i]],
@@ -105,7 +105,7 @@ Variable projection_cross_entropy(Variable x, Variable weight, Real factor, cons
                            }
                            if (needs_weight) {
                              kernels::scale(cotangent, dw.data(), dw.data(), dw.size());
-                             x.tape().observe("weight_gradient", dw);
+                             x.tape().observe(weight, "gradient_from_logits", dw);
                              pass.accumulate(weight, std::move(dw));
                            }
                          });

@@ -75,9 +75,8 @@ TEST_CASE("values are released as backward passes them") {
   constexpr std::size_t elements = 100000 / sizeof(Real), length = 20;
   class Peak : public Observer {
    public:
-    void value(const std::string&, std::string_view, const Tensor&) override {}
-    void gradient(const std::string&, std::string_view, const Tensor&) override {
-      bytes = std::max(bytes, pool::statistics().bytes_held);
+    void see(const Event& event) override {
+      if (event.kind == Event::Kind::gradient) bytes = std::max(bytes, pool::statistics().bytes_held);
     }
     std::size_t bytes = 0;
   };
@@ -100,8 +99,7 @@ TEST_CASE("values are released as backward passes them") {
 TEST_CASE("what only an observer is shown is not made where there is none") {
   class Count : public Observer {
    public:
-    void value(const std::string&, std::string_view what, const Tensor&) override { inner += what == "tokens"; }
-    void gradient(const std::string&, std::string_view, const Tensor&) override {}
+    void see(const Event& event) override { inner += event.what == "tokens"; }
     int inner = 0;
   };
   // The most memory of a pass, from an empty pool.

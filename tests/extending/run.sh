@@ -28,6 +28,7 @@ cd "$work/project"
 "$work/build/my_surd" list layers | grep squared_relu
 "$work/build/my_surd" train rotate.yaml --out "$work/run" --set train.updates=20 --set train.evaluate_every=20
 "$work/build/my_surd" samples "$work/run" --count 2
+grep -q '"path":"encoder.0.feed_forward","what":"hidden","statistic":"zeros"' "$work/run/probe.jsonl"
 "$work/surd/bin/surd" config check "$work/surd/share/surd/configs/copy.yaml"
 
 # Presets are found beside the installed program, and by any other where SURD_PRESETS says.

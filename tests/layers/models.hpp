@@ -39,10 +39,10 @@ inline void perturb(ParameterSet& parameters, double deviation = 0.2) {
 /// Sees everything a pass records, by "path: what".
 class Recorder : public Observer {
  public:
-  void value(const std::string& path, std::string_view what, const Tensor& value) override {
-    values[fmt::format("{}: {}", path, what)].push_back(value);
+  void see(const Event& event) override {
+    if (event.kind != Event::Kind::gradient)
+      values[fmt::format("{}: {}", event.path, event.what)].push_back(event.tensor);
   }
-  void gradient(const std::string&, std::string_view, const Tensor&) override {}
 
   const Tensor& only(const std::string& key) const {
     const auto found = values.find(key);

@@ -1,8 +1,9 @@
-#include "train/probe/attention_probe.hpp"
+#include "train/probe/attention_statistics.hpp"
 
 #include "autograd/ops.hpp"
 #include "tests/tensors.hpp"
 #include "train/probe/probe.hpp"
+#include "train/probe/statistics.hpp"
 
 #include <doctest/doctest.h>
 
