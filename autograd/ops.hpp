@@ -46,7 +46,7 @@ Variable log(Variable x);                        ///< [...] -> [...], natural
 /// depend only on the stream and the element's place in the full batch. Passes x through when the tape is not training
 /// or the rate is 0. [...] -> [...]
 Variable dropout(Variable x, double rate, const random::Stream& stream);
-/// a + dropout(x): [...], [...] -> [...]. An observer is shown a as "skip" and x as "branch".
+/// a + dropout(x): [...], [...] -> [...]
 Variable add_dropout(Variable a, Variable x, double rate, const random::Stream& stream);
 
 // --- reductions and shapes (ops/shape.cpp) ---------------------------------------------------------------------------
@@ -66,7 +66,7 @@ Variable embedding(Variable weight, const std::vector<std::int32_t>& ids, const 
 /// y[b, t] = factor learned_factor weight[ids[b, t]] + positions[first_position + t]: weight [V, d], ids [B, T],
 /// learned_factor [1] or absent (1), positions [P, d] or absent (0) -> [B, T, d]. Vaswani et al., section 3.4 and 3.5.
 /// An observer is shown the rows of the "positions" [T, d], if there are any, and then the rest as "tokens" [B, T, d];
-/// by backward as "weight_gradient" what the weight's gradient gets from here.
+/// by backward, of the weight, as "gradient_from_lookups" what its gradient gets from here.
 Variable embedding_with_positions(Variable weight, const std::vector<std::int32_t>& ids, std::size_t batch_size,
                                   std::size_t length, Real factor, Variable learned_factor, Variable positions,
                                   std::size_t first_position);
@@ -91,7 +91,7 @@ Variable rms_norm(Variable x, Variable gain, Real epsilon);
 /// Su et al., arXiv 2104.09864, section 3.4.2.
 Variable rotary(Variable x, std::size_t heads, std::size_t first_position, double base);
 
-struct AttentionOptions {
+struct AttentionArguments {
   std::size_t heads;
   Real factor;          ///< on the scores q.k, before the softmax; no default: it is what this project is about
   bool causal = false;  ///< query t sees keys 0..t + (Tk - Tq): the last query sees every key
@@ -116,23 +116,25 @@ struct AttentionOptions {
 /// An observer is shown the "factor" [1], the "scores" (NaN where a key is hidden) and the "weights", both
 /// [B, H, Tq, Tk], and by backward the "scores_gradient" and the "query_gradient", in the shapes of the scores and of
 /// q.
-Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& options);
+Variable attention(Variable q, Variable k, Variable v, const AttentionArguments& arguments);
 
 // --- losses (ops/cross_entropy.cpp) ----------------------------------------------------------------------------------
 
-struct CrossEntropyOptions {
+struct CrossEntropyArguments {
   Real smoothing;       ///< label smoothing in [0, 1): the target is (1 - smoothing) one_hot + smoothing / V
   std::int32_t ignore;  ///< targets of this id (padding) contribute nothing
   Real divisor;         ///< the sum over targets is divided by this, e.g. the number of targets of the whole update
 };
 
 /// logits [..., V], one target a row -> [1], nats.
-Variable cross_entropy(Variable logits, const std::vector<std::int32_t>& targets, const CrossEntropyOptions& options);
+Variable cross_entropy(Variable logits, const std::vector<std::int32_t>& targets,
+                       const CrossEntropyArguments& arguments);
 
 /// The same from logits = factor x W^T, x [..., d], W [V, d], without ever holding all logits: they are computed, used
 /// and overwritten by their gradient a tile of rows at a time. An observer is shown each tile of "logits" [<= 256, V],
-/// rows in order and without those of ignored targets, and by backward the weight's gradient as "weight_gradient".
+/// rows in order and without those of ignored targets, and by backward, of the weight, as "gradient_from_logits" what
+/// its gradient gets from here.
 Variable projection_cross_entropy(Variable x, Variable weight, Real factor, const std::vector<std::int32_t>& targets,
-                                  const CrossEntropyOptions& options);
+                                  const CrossEntropyArguments& arguments);
 
 }  // namespace surd

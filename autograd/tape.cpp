@@ -41,15 +41,16 @@ Tape::Node& Tape::push(const char* op) {
   Node& created = *nodes_[size_++];
   created.op = op;
   created.path = path_;
+  created.side = side_;
   created.parameter_gradient = nullptr;
   created.needs_gradient = false;
   created.keep_gradient = false;
   return created;
 }
 
-Variable Tape::finish(Node& created) {
+Variable Tape::finish(Node& created, Event::Kind kind) {
   if (options_.profile != nullptr) options_.profile->forward(created.op);
-  if (options_.observer != nullptr) options_.observer->value(*created.path, created.op, *created.value);
+  show(kind, *created.path, created.op, *created.value);
   return {this, size_ - 1};
 }
 
@@ -58,13 +59,13 @@ Variable Tape::input(Tensor value, bool needs_gradient) {
   created.own = std::move(value);
   created.value = &*created.own;
   created.needs_gradient = created.keep_gradient = needs_gradient && options_.record;
-  return finish(created);
+  return finish(created, Event::Kind::leaf);
 }
 
 Variable Tape::constant(const Tensor& value) {
   Node& created = push("constant");
   created.value = &value;
-  return finish(created);
+  return finish(created, Event::Kind::leaf);
 }
 
 Variable Tape::parameter(Parameter& parameter) {
@@ -74,7 +75,7 @@ Variable Tape::parameter(Parameter& parameter) {
   created.parameter_gradient =
       options_.gradients == nullptr ? &parameter.gradient : &options_.gradients->at(parameter.index);
   created.path = &parameter.name;
-  return finish(created);
+  return finish(created, Event::Kind::leaf);
 }
 
 bool Tape::needs_gradient(const Inputs& inputs) const {
@@ -111,8 +112,9 @@ void Tape::backward(Variable root, Tensor cotangent) {
   for (std::size_t i = size_; i-- > 0;) {
     Node& current = *nodes_[i];
     if (current.gradient && current.closure != nullptr) {
-      if (options_.observer != nullptr) options_.observer->gradient(*current.path, current.op, *current.gradient);
       const Region region(*this, *current.path);  // for what the op's backward function observes
+      const OnSide side(*this, current.side);
+      show(Event::Kind::gradient, *current.path, current.op, *current.gradient);
       BackwardPass pass(*this, i);
       current.invoke(current.closure, pass);
       if (options_.profile != nullptr) options_.profile->backward(current.op);

@@ -50,13 +50,29 @@ class Variable {
   std::size_t index_ = 0;
 };
 
-/// Sees values as they are recorded and gradients as backward() consumes them. `path` is the module's, `what` the op or
-/// the name of an inner quantity.
+/// The side of a model: source is what encodes, target what decodes. `none` where nobody has said so.
+enum class ModelSide { none, source, target };
+
+/// What an observer is shown. It is valid during the call alone.
+struct Event {
+  enum class Kind {
+    leaf,      ///< a parameter, constant or input
+    result,    ///< an op's value, as it is recorded
+    quantity,  ///< an inner quantity of an op or a layer, see Tape::observe
+    gradient   ///< the cotangent of an op's value, as backward() consumes it
+  };
+  Kind kind;
+  const std::string& path;  ///< of the module, see Tape::Region; of a parameter, its name
+  std::string_view what;    ///< the op, or the name of the quantity
+  ModelSide side;           ///< see Tape::OnSide
+  const Tensor& tensor;
+};
+
+/// Sees what happens on a tape, while it happens.
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual void value(const std::string& path, std::string_view what, const Tensor& value) = 0;
-  virtual void gradient(const std::string& path, std::string_view what, const Tensor& gradient) = 0;
+  virtual void see(const Event& event) = 0;
 };
 
 /// The inputs of an op, given as a list in braces or as a vector. Absent ones (default-constructed) are skipped.
@@ -145,9 +161,27 @@ class Tape {
     const std::string* outer_;
   };
 
-  /// Shows an inner quantity of an op to the observer, if there is one. May be called by a backward function too.
-  void observe(std::string_view what, const Tensor& value) const {
-    if (options_.observer != nullptr) options_.observer->value(*path_, what, value);
+  /// While it lives, nodes are attributed to a side of the model: whoever computes a side says so.
+  class OnSide {
+   public:
+    OnSide(Tape& tape, ModelSide side) : tape_(tape), outer_(std::exchange(tape.side_, side)) {}
+    ~OnSide() { tape_.side_ = outer_; }
+    OnSide(const OnSide&) = delete;
+    OnSide& operator=(const OnSide&) = delete;
+
+   private:
+    Tape& tape_;
+    ModelSide outer_;
+  };
+
+  /// Whether anybody sees what observe() shows: ask before a quantity is computed for that alone.
+  bool observed() const { return options_.observer != nullptr; }
+  /// Shows an inner quantity of an op or a layer to the observer, if there is one. May be called by a backward function
+  /// too, and then has the path and the side of the op.
+  void observe(std::string_view what, const Tensor& value) const { show(Event::Kind::quantity, *path_, what, value); }
+  /// The same, of a quantity that belongs to a parameter: its path is the parameter's name, wherever it is used.
+  void observe(Variable parameter, std::string_view what, const Tensor& value) const {
+    show(Event::Kind::quantity, *node(parameter).path, what, value);
   }
 
   /// "path: op" of the first recorded value with a NaN or an infinity; "" if all are finite. Call before backward().
@@ -168,6 +202,7 @@ class Tape {
     bool keep_gradient = false;
     const char* op = "";
     const std::string* path = nullptr;
+    ModelSide side = ModelSide::none;
     // The closure lives in a pool block: no call of the system's allocator in the steady state.
     void* closure = nullptr;
     void (*invoke)(void*, BackwardPass&) = nullptr;
@@ -180,13 +215,17 @@ class Tape {
   Node& node(Variable variable) const { return *nodes_[variable.index_]; }
   Node& push(const char* op);
   void expect_root(Variable root) const;
-  Variable finish(Node& node);
+  Variable finish(Node& node, Event::Kind kind);
+  void show(Event::Kind kind, const std::string& path, std::string_view what, const Tensor& tensor) const {
+    if (options_.observer != nullptr) options_.observer->see({kind, path, what, side_, tensor});
+  }
 
   TapeOptions options_;
   std::vector<std::unique_ptr<Node>> nodes_;  ///< the first size_ are in use; addresses are stable
   std::size_t size_ = 0;
   bool spent_ = false;  ///< backward() ran
   const std::string* path_ = &top_;
+  ModelSide side_ = ModelSide::none;
   static const std::string top_;
 };
 
@@ -253,7 +292,7 @@ Variable Tape::record(const char* op, Tensor value, const Inputs& inputs, Backwa
     created.invoke = [](void* closure, BackwardPass& pass) { (*static_cast<Backward*>(closure))(pass); };
     created.destroy = [](void* closure) { static_cast<Backward*>(closure)->~Backward(); };
   }
-  return finish(created);
+  return finish(created, Event::Kind::result);
 }
 
 }  // namespace surd

@@ -8,11 +8,16 @@
 namespace surd {
 namespace {
 
-/// Rows [begin, end) of a row-major matrix, or elements of a vector where width = 1.
+/// Rows of a row-major matrix, or elements of a vector where width = 1.
 template <class T>
-std::vector<T> rows(const std::vector<T>& matrix, std::size_t width, std::size_t begin, std::size_t end) {
-  return {matrix.begin() + static_cast<std::ptrdiff_t>(begin * width),
-          matrix.begin() + static_cast<std::ptrdiff_t>(end * width)};
+std::vector<T> rows_of(const std::vector<T>& matrix, std::size_t width, const std::vector<std::size_t>& rows) {
+  std::vector<T> selected;
+  selected.reserve(rows.size() * width);
+  for (const std::size_t row : rows) {
+    const auto begin = matrix.begin() + static_cast<std::ptrdiff_t>(row * width);
+    selected.insert(selected.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
+  }
+  return selected;
 }
 
 std::size_t sum(const std::vector<std::size_t>& values) {
@@ -25,21 +30,29 @@ std::size_t Batch::source_tokens() const { return sum(source_lengths); }
 
 std::size_t Batch::target_tokens() const { return sum(target_lengths); }
 
+Batch Batch::select(const std::vector<std::size_t>& rows) const {
+  expect(!rows.empty(), "batch", "a part of a batch must have a row; got none");
+  for (const std::size_t row : rows) expect(row < size, "batch", "a row must be less than {}; got {}", size, row);
+  Batch part;
+  part.size = rows.size();
+  part.source_length = source_length;
+  part.target_length = target_length;
+  part.source = rows_of(source, source_length, rows);
+  part.target_input = rows_of(target_input, target_length, rows);
+  part.target_output = rows_of(target_output, target_length, rows);
+  part.source_lengths = rows_of(source_lengths, 1, rows);
+  part.target_lengths = rows_of(target_lengths, 1, rows);
+  part.indices = rows_of(indices, 1, rows);
+  part.first_row = first_row + rows.front();
+  return part;
+}
+
 Batch Batch::slice(std::size_t begin, std::size_t end) const {
   expect(begin < end && end <= size, "batch", "a slice must be a part of its {} rows and not empty; got [{}, {})", size,
          begin, end);
-  Batch part;
-  part.size = end - begin;
-  part.source_length = source_length;
-  part.target_length = target_length;
-  part.source = rows(source, source_length, begin, end);
-  part.target_input = rows(target_input, target_length, begin, end);
-  part.target_output = rows(target_output, target_length, begin, end);
-  part.source_lengths = rows(source_lengths, 1, begin, end);
-  part.target_lengths = rows(target_lengths, 1, begin, end);
-  part.indices = rows(indices, 1, begin, end);
-  part.first_row = first_row + begin;
-  return part;
+  std::vector<std::size_t> rows(end - begin);
+  std::iota(rows.begin(), rows.end(), begin);
+  return select(rows);
 }
 
 Batch make_batch(const std::vector<SentencePair>& pairs, const std::vector<std::size_t>& indices) {
@@ -83,8 +96,11 @@ std::vector<Batch> evaluation_batches(const std::vector<SentencePair>& pairs, st
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return shorter(pairs[a], pairs[b]); });
   std::vector<Batch> batches;
-  for (std::size_t begin = 0; begin < order.size(); begin += batch_size)
-    batches.push_back(make_batch(pairs, rows(order, 1, begin, std::min(begin + batch_size, order.size()))));
+  for (auto begin = order.begin(); begin != order.end();) {
+    const auto end = begin + std::min<std::ptrdiff_t>(order.end() - begin, static_cast<std::ptrdiff_t>(batch_size));
+    batches.push_back(make_batch(pairs, {begin, end}));
+    begin = end;
+  }
   return batches;
 }
 

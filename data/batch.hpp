@@ -20,14 +20,16 @@ struct Batch {
   std::vector<std::size_t> source_lengths;  ///< [B]: positions before the padding
   std::vector<std::size_t> target_lengths;  ///< [B]
   std::vector<std::size_t> indices;         ///< [B]: where each row stands among the pairs the batch was made from
-  std::size_t first_row = 0;  ///< row of the whole batch at which this slice of it starts; 0 for the whole
+  std::size_t first_row = 0;                ///< row of the whole batch that is the first one here; 0 for the whole
 
   /// Positions that are not padding: tokens and eos.
   std::size_t source_tokens() const;
   std::size_t target_tokens() const;
 
-  /// Rows [begin, end). S and T stay, so that the slices of a batch are padded alike. Throws Error unless
-  /// begin < end <= size.
+  /// These rows, in this order. S and T stay, so that the parts of a batch are padded alike. Throws Error where there
+  /// is none, or one is not below size.
+  Batch select(const std::vector<std::size_t>& rows) const;
+  /// Rows [begin, end). Throws Error unless begin < end <= size.
   Batch slice(std::size_t begin, std::size_t end) const;
 };
 

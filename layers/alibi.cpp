@@ -10,6 +10,6 @@ AlibiAttention::AlibiAttention(const Scope& scope, std::size_t d_model, std::siz
     slopes_.push_back(options.slope * std::exp2(-8 * static_cast<double>(h) / static_cast<double>(heads)));
 }
 
-void AlibiAttention::adjust(AttentionOptions& options) const { options.distance_slopes = slopes_; }
+void AlibiAttention::adjust(AttentionArguments& arguments) const { arguments.distance_slopes = slopes_; }
 
 }  // namespace surd

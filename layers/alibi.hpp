@@ -23,7 +23,7 @@ class AlibiAttention : public MultiHeadAttention {
   AlibiAttention(const Scope& scope, std::size_t d_model, std::size_t heads, const Options& options);
 
  protected:
-  void adjust(AttentionOptions& options) const override;
+  void adjust(AttentionArguments& arguments) const override;
 
  private:
   std::vector<double> slopes_;  // a head

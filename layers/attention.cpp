@@ -59,17 +59,17 @@ Variable MultiHeadAttention::forward(Variable x, const Memory& memory, const Att
   Variable queries = query_(x);
   if (query_norm_) queries = normalized(queries, *query_norm_);
   queries = at_positions(factor_.times_parameter(queries), heads_, first_position);
-  AttentionOptions attention_options{heads_, options_.absorb_scale ? Real(1) : factor_.number()};
-  attention_options.keys = memory.length;
-  attention_options.causal = mask.causal;
-  attention_options.key_lengths = mask.key_lengths;
-  attention_options.subtract_max = options_.subtract_max ? SubtractMax::yes : SubtractMax::no;
-  attention_options.dropout = options_.dropout;
-  attention_options.stream = tape.stream("dropout", path());
-  attention_options.key_value_heads = key_value_heads_;
-  attention_options.first_position = first_position;
-  adjust(attention_options);
-  return output_(attention(queries, memory.keys, memory.values, attention_options));
+  AttentionArguments arguments{heads_, options_.absorb_scale ? Real(1) : factor_.number()};
+  arguments.keys = memory.length;
+  arguments.causal = mask.causal;
+  arguments.key_lengths = mask.key_lengths;
+  arguments.subtract_max = options_.subtract_max ? SubtractMax::yes : SubtractMax::no;
+  arguments.dropout = options_.dropout;
+  arguments.stream = tape.stream("dropout", path());
+  arguments.key_value_heads = key_value_heads_;
+  arguments.first_position = first_position;
+  adjust(arguments);
+  return output_(attention(queries, memory.keys, memory.values, arguments));
 }
 
 AttentionRegistry& attentions() {

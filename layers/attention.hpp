@@ -100,7 +100,7 @@ class MultiHeadAttention : public Attention {
   /// Queries or keys [B, T, count d_k], in `count` heads, as they are compared. Here: as they are.
   virtual Variable at_positions(Variable x, std::size_t, std::size_t /*first_position*/) const { return x; }
   /// Changes what the attention op is given. Here: nothing.
-  virtual void adjust(AttentionOptions&) const {}
+  virtual void adjust(AttentionArguments&) const {}
 
   Memory project(Variable x, std::size_t first_position) const override;
   Variable forward(Variable queries, const Memory& memory, const AttentionMask& mask,

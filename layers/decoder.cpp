@@ -57,14 +57,15 @@ void DecoderCache::select(const std::vector<std::size_t>& rows) {
   source_lengths = std::move(lengths);
 }
 
-DecoderBlock::DecoderBlock(const Scope& scope, const BlockOptions& options)
+DecoderBlock::DecoderBlock(const Scope& scope, const BlockArguments& arguments)
     : Module(scope),
-      self_attention_(options.attention.make(scope / "self_attention", options.d_model, options.heads)),
-      self_attention_residual_(scope / "self_attention_residual", options.d_model, options.norm, options.dropout),
-      cross_attention_(options.attention.make(scope / "cross_attention", options.d_model, options.heads)),
-      cross_attention_residual_(scope / "cross_attention_residual", options.d_model, options.norm, options.dropout),
-      feed_forward_(options.feed_forward.make(scope / "feed_forward", options.d_model)),
-      feed_forward_residual_(scope / "feed_forward_residual", options.d_model, options.norm, options.dropout) {}
+      self_attention_(arguments.attention.make(scope / "self_attention", arguments.d_model, arguments.heads)),
+      self_attention_residual_(scope / "self_attention_residual", arguments.d_model, arguments.norm, arguments.dropout),
+      cross_attention_(arguments.attention.make(scope / "cross_attention", arguments.d_model, arguments.heads)),
+      cross_attention_residual_(scope / "cross_attention_residual", arguments.d_model, arguments.norm,
+                                arguments.dropout),
+      feed_forward_(arguments.feed_forward.make(scope / "feed_forward", arguments.d_model)),
+      feed_forward_residual_(scope / "feed_forward_residual", arguments.d_model, arguments.norm, arguments.dropout) {}
 
 template <class SelfAttention>
 Variable DecoderBlock::forward(Variable x, const SelfAttention& self_attention, const Memory& source,
@@ -113,9 +114,10 @@ Variable DecoderBlock::step(Variable x, BlockCache& cache, std::size_t position,
   return forward(x, self_attention, source, source_mask, position);
 }
 
-Decoder::Decoder(const Scope& scope, std::size_t blocks, const BlockOptions& options) : Module(scope) {
-  for (std::size_t i = 0; i < blocks; ++i) blocks_.push_back(std::make_unique<DecoderBlock>(scope / i, options));
-  if (options.norm.placement == NormPlacement::pre) norm_ = options.norm.kind.make(scope / "norm", options.d_model);
+Decoder::Decoder(const Scope& scope, std::size_t blocks, const BlockArguments& arguments) : Module(scope) {
+  for (std::size_t i = 0; i < blocks; ++i) blocks_.push_back(std::make_unique<DecoderBlock>(scope / i, arguments));
+  if (arguments.norm.placement == NormPlacement::pre)
+    norm_ = arguments.norm.kind.make(scope / "norm", arguments.d_model);
 }
 
 Variable Decoder::operator()(Variable x, Variable source, const AttentionMask& source_mask) const {

@@ -27,7 +27,7 @@ struct DecoderCache {
 /// Causal self-attention, attention to the source, feed-forward, each around a shortcut.
 class DecoderBlock : public Module {
  public:
-  DecoderBlock(const Scope& scope, const BlockOptions& options);
+  DecoderBlock(const Scope& scope, const BlockArguments& arguments);
 
   /// x [B, T, d_model], source [B, S, d_model] -> [B, T, d_model]
   Variable operator()(Variable x, Variable source, const AttentionMask& source_mask) const;
@@ -53,7 +53,7 @@ class DecoderBlock : public Module {
 
 class Decoder : public Module {
  public:
-  Decoder(const Scope& scope, std::size_t blocks, const BlockOptions& options);
+  Decoder(const Scope& scope, std::size_t blocks, const BlockArguments& arguments);
 
   /// x [B, T, d_model], source [B, S, d_model] -> [B, T, d_model]
   Variable operator()(Variable x, Variable source, const AttentionMask& source_mask) const;

@@ -49,10 +49,10 @@ Variable OutputProjection::operator()(Variable x) const {
 }
 
 Variable OutputProjection::loss(Variable x, const std::vector<std::int32_t>& targets,
-                                const CrossEntropyOptions& options) const {
+                                const CrossEntropyArguments& arguments) const {
   const auto region = enter(x.tape());
   return projection_cross_entropy(factor_.times_parameter(x), x.tape().parameter(weight_), factor_.number(), targets,
-                                  options);
+                                  arguments);
 }
 
 }  // namespace surd

@@ -68,7 +68,7 @@ class OutputProjection : public Module {
 
   Variable operator()(Variable x) const;  ///< [..., d_model] -> [..., V]
   /// Cross-entropy of those logits without holding them; see projection_cross_entropy.
-  Variable loss(Variable x, const std::vector<std::int32_t>& targets, const CrossEntropyOptions& options) const;
+  Variable loss(Variable x, const std::vector<std::int32_t>& targets, const CrossEntropyArguments& arguments) const;
 
  private:
   Parameter& weight_;

@@ -10,7 +10,7 @@
 namespace surd {
 
 /// What the blocks of a stack have in common.
-struct BlockOptions {
+struct BlockArguments {
   std::size_t d_model;
   std::size_t heads;
   double dropout;
@@ -22,7 +22,7 @@ struct BlockOptions {
 /// Self-attention and feed-forward, each around a shortcut. Vaswani et al., section 3.1.
 class EncoderBlock : public Module {
  public:
-  EncoderBlock(const Scope& scope, const BlockOptions& options);
+  EncoderBlock(const Scope& scope, const BlockArguments& arguments);
   Variable operator()(Variable x, const AttentionMask& mask) const;  ///< [B, S, d_model] -> [B, S, d_model]
 
  private:
@@ -35,7 +35,7 @@ class EncoderBlock : public Module {
 /// A stack of blocks, and a last norm where the blocks normalise before their sub-layers.
 class Encoder : public Module {
  public:
-  Encoder(const Scope& scope, std::size_t blocks, const BlockOptions& options);
+  Encoder(const Scope& scope, std::size_t blocks, const BlockArguments& arguments);
   Variable operator()(Variable x, const AttentionMask& mask) const;  ///< [B, S, d_model] -> [B, S, d_model]
 
  private:

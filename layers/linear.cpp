@@ -2,11 +2,12 @@
 
 namespace surd {
 
-Linear::Linear(const Scope& scope, const LinearOptions& options)
+Linear::Linear(const Scope& scope, const LinearArguments& arguments)
     : Module(scope),
-      weight_(scope.parameter("weight", {options.out, options.in}, options.init.initializer(options.init_factor))),
-      bias_(options.bias ? &scope.parameter("bias", {options.out}, constant(0)) : nullptr),
-      activation_(options.activation) {}
+      weight_(
+          scope.parameter("weight", {arguments.out, arguments.in}, arguments.init.initializer(arguments.init_factor))),
+      bias_(arguments.bias ? &scope.parameter("bias", {arguments.out}, constant(0)) : nullptr),
+      activation_(arguments.activation) {}
 
 Variable Linear::operator()(Variable x) const {
   Tape& tape = x.tape();

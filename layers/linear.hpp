@@ -4,7 +4,7 @@
 
 namespace surd {
 
-struct LinearOptions {
+struct LinearArguments {
   std::size_t in;
   std::size_t out;
   bool bias = true;
@@ -16,7 +16,7 @@ struct LinearOptions {
 /// y = activation(x W^T + b), W [out, in]; the bias starts at zero.
 class Linear : public Module {
  public:
-  Linear(const Scope& scope, const LinearOptions& options);
+  Linear(const Scope& scope, const LinearArguments& arguments);
   Variable operator()(Variable x) const;  ///< [..., in] -> [..., out]
 
  private:

@@ -21,23 +21,22 @@ struct NormPlacementOptions {
   }
 };
 
-/// A sub-layer f around a shortcut: x + dropout(f(norm(x))) or norm(x + dropout(f(x))).
+/// A sub-layer f around a shortcut: x + dropout(f(norm(x))) or norm(x + dropout(f(x))). An observer is shown the two
+/// terms before dropout as "skip" and "branch", and their "sum".
 class Residual : public Module {
  public:
-  Residual(const Scope& scope, std::size_t d_model, const NormPlacementOptions& options, double dropout)
-      : Module(scope),
-        placement_(options.placement),
-        norm_(options.kind.make(scope / "norm", d_model)),
-        dropout_(scope / "dropout", dropout) {}
+  Residual(const Scope& scope, std::size_t d_model, const NormPlacementOptions& options, double dropout);
 
   template <class SubLayer>
   Variable operator()(Variable x, const SubLayer& f) const {
     const auto region = enter(x.tape());
-    if (placement_ == NormPlacement::pre) return dropout_.add_to(x, f((*norm_)(x)));
-    return (*norm_)(dropout_.add_to(x, f(x)));
+    if (placement_ == NormPlacement::pre) return add(x, f((*norm_)(x)));
+    return (*norm_)(add(x, f(x)));
   }
 
  private:
+  Variable add(Variable skip, Variable branch) const;
+
   NormPlacement placement_;
   std::unique_ptr<Norm> norm_;
   Dropout dropout_;

@@ -13,7 +13,7 @@ const Scope& checked(const Scope& scope, const TransformerOptions& options, std:
   return scope;
 }
 
-BlockOptions block_options(const TransformerOptions& options) {
+BlockArguments block_arguments(const TransformerOptions& options) {
   return {options.d_model, options.heads, options.dropout, options.norm, options.attention, options.feed_forward};
 }
 
@@ -32,12 +32,13 @@ Transformer::Transformer(const Scope& scope, const TransformerOptions& options, 
       positions_(options.positions.make(scope / "positions", options.d_model)),
       source_dropout_(scope / "source_dropout", options.dropout),
       target_dropout_(scope / "target_dropout", options.dropout),
-      encoder_(scope / "encoder", options.encoder_layers, block_options(options)),
-      decoder_(scope / "decoder", options.decoder_layers, block_options(options)),
+      encoder_(scope / "encoder", options.encoder_layers, block_arguments(options)),
+      decoder_(scope / "decoder", options.decoder_layers, block_arguments(options)),
       output_(scope / "output", options.embedding.tie == Tie::none ? nullptr : target_embedding_.get(),
               target_vocabulary, options.d_model, options.embedding) {}
 
 Variable Transformer::encode(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths) const {
+  const Tape::OnSide side(tape, ModelSide::source);
   AttentionMask mask;
   mask.key_lengths = source_lengths;
   return encoder_(source_dropout_(source_embedding()(tape, source, *positions_, 0)), mask);
@@ -49,6 +50,7 @@ Variable Transformer::embed_target(Tape& tape, const Tokens& target, std::size_t
 
 Variable Transformer::decode(const Tokens& target, Variable encoded,
                              const std::vector<std::size_t>& source_lengths) const {
+  const Tape::OnSide side(encoded.tape(), ModelSide::target);
   AttentionMask mask;
   mask.key_lengths = source_lengths;
   return decoder_(embed_target(encoded.tape(), target, 0), encoded, mask);
@@ -57,15 +59,17 @@ Variable Transformer::decode(const Tokens& target, Variable encoded,
 Variable Transformer::logits(Variable hidden) const { return output_(hidden); }
 
 Variable Transformer::loss(Variable hidden, const std::vector<std::int32_t>& targets,
-                           const CrossEntropyOptions& options) const {
-  return output_.loss(hidden, targets, options);
+                           const CrossEntropyArguments& arguments) const {
+  return output_.loss(hidden, targets, arguments);
 }
 
 DecoderCache Transformer::start(Variable encoded, const std::vector<std::size_t>& source_lengths) const {
+  const Tape::OnSide side(encoded.tape(), ModelSide::target);
   return decoder_.start(encoded, source_lengths);
 }
 
 Variable Transformer::step(Tape& tape, const std::vector<std::int32_t>& last_tokens, DecoderCache& cache) const {
+  const Tape::OnSide side(tape, ModelSide::target);
   const Tokens last{last_tokens, last_tokens.size(), 1};
   return decoder_.step(embed_target(tape, last, cache.length), cache);
 }

@@ -57,7 +57,8 @@ class Transformer : public Module {
 
   Variable logits(Variable hidden) const;  ///< [..., d_model] -> [..., V]
   /// Cross-entropy of those logits: hidden [..., d_model], one target a row -> [1]
-  Variable loss(Variable hidden, const std::vector<std::int32_t>& targets, const CrossEntropyOptions& options) const;
+  Variable loss(Variable hidden, const std::vector<std::int32_t>& targets,
+                const CrossEntropyArguments& arguments) const;
 
   /// Decoding step by step: start() after encode(), then step() with the last token of each row [B] -> the hidden state
   /// decode() would give there [B, 1, d_model].

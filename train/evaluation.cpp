@@ -2,6 +2,7 @@
 
 #include "autograd/kernels/rows.hpp"
 #include "data/batch.hpp"
+#include "train/batch_loss.hpp"
 #include "train/decoding.hpp"
 
 #include <algorithm>
@@ -22,9 +23,7 @@ void for_each_target(const Transformer& model, const std::vector<SentencePair>& 
   Tape tape(inference), tile_tape(inference);
   for (const Batch& batch : evaluation_batches(pairs, batch_size)) {
     tape.reset(inference);
-    const Variable encoded = model.encode(tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths);
-    const Tensor& hidden =
-        model.decode({batch.target_input, batch.size, batch.target_length}, encoded, batch.source_lengths).value();
+    const Tensor& hidden = batch_hidden(model, tape, batch).value();
     std::vector<std::size_t> places;  // of the rows that are no padding
     for (std::size_t b = 0; b < batch.size; ++b)
       for (std::size_t t = 0; t < batch.target_lengths[b]; ++t) places.push_back(b * batch.target_length + t);

@@ -1,5 +1,7 @@
 #include "train/replicas.hpp"
 
+#include "train/batch_loss.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <system_error>
@@ -61,19 +63,14 @@ void Replicas::run(std::size_t index) {
   try {
     const Batch& batch = slices_[index];
     TapeOptions tape_options;
-    tape_options.seed = options_.seed;
-    tape_options.step = options_.step;
+    tape_options.seed = arguments_.seed;
+    tape_options.step = arguments_.step;
     tape_options.first_row = batch.first_row;
     tape_options.gradients = index == 0 ? nullptr : &replica.gradients;
-    tape_options.observer = index == 0 ? options_.observer : nullptr;
-    tape_options.profile = index == 0 ? options_.profile : nullptr;
+    tape_options.observer = index == 0 ? arguments_.observer : nullptr;
+    tape_options.profile = index == 0 ? arguments_.profile : nullptr;
     replica.tape.reset(tape_options);
-    const Variable encoded =
-        model_.encode(replica.tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths);
-    const Variable hidden =
-        model_.decode({batch.target_input, batch.size, batch.target_length}, encoded, batch.source_lengths);
-    const Variable loss =
-        model_.loss(hidden, batch.target_output, {options_.label_smoothing, Vocabulary::pad, options_.divisor});
+    const Variable loss = batch_loss(model_, replica.tape, batch, arguments_.label_smoothing, arguments_.divisor);
     replica.loss = static_cast<double>(loss.value().data()[0]);
     if (std::isfinite(replica.loss))
       replica.tape.backward(loss);
@@ -84,12 +81,12 @@ void Replicas::run(std::size_t index) {
   }
 }
 
-double Replicas::accumulate(const Batch& batch, const PassOptions& options) {
+double Replicas::accumulate(const Batch& batch, const PassArguments& arguments) {
   const std::size_t count = std::min(replicas_.size(), batch.size);
   slices_.clear();
   for (std::size_t i = 0; i < count; ++i)
     slices_.push_back(batch.slice(batch.size * i / count, batch.size * (i + 1) / count));
-  options_ = options;
+  arguments_ = arguments;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     running_ = threads_.size();

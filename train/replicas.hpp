@@ -14,7 +14,7 @@
 namespace surd {
 
 /// What a pass over a batch is asked for.
-struct PassOptions {
+struct PassArguments {
   Real label_smoothing;
   Real divisor;        ///< of the summed loss: the target tokens of the whole update
   std::uint64_t seed;  ///< with `step`, of the dropout masks
@@ -36,7 +36,7 @@ class Replicas {
 
   /// Adds the batch's gradients to the parameters' own; returns its share of the loss. Where that is not finite, the
   /// gradients are not to be used, and non_finite() names the first value that is not.
-  double accumulate(const Batch& batch, const PassOptions& options);
+  double accumulate(const Batch& batch, const PassArguments& arguments);
 
   const std::string& non_finite() const { return non_finite_; }
 
@@ -60,7 +60,7 @@ class Replicas {
 
   // The round under way: workers wait for `round_` to change, and the caller for `running_` to reach 0.
   std::vector<Batch> slices_;
-  PassOptions options_{};
+  PassArguments arguments_{};
   std::mutex mutex_;
   std::condition_variable start_, done_;
   std::uint64_t round_ = 0;

@@ -43,7 +43,7 @@ UpdateRecord Updater::update(const std::vector<Batch>& batches, std::uint64_t nu
   if (profile_ != nullptr) profile_->mark();
   training_.parameters.clear_gradients();
   for (std::size_t i = 0; i < batches.size(); ++i) {
-    PassOptions pass;
+    PassArguments pass;
     pass.label_smoothing = static_cast<Real>(options_.label_smoothing);
     pass.divisor = static_cast<Real>(record.target_tokens);
     pass.seed = training_.seed;

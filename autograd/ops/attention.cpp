@@ -20,44 +20,44 @@ struct Sizes {
   std::size_t scores() const { return queries * row(); }  // of one head
 };
 
-Sizes check(Variable q, Variable k, Variable v, const AttentionOptions& options) {
+Sizes check(Variable q, Variable k, Variable v, const AttentionArguments& arguments) {
   constexpr const char* op = "attention";
-  const std::size_t key_value_heads = options.key_value_heads == 0 ? options.heads : options.key_value_heads;
+  const std::size_t key_value_heads = arguments.key_value_heads == 0 ? arguments.heads : arguments.key_value_heads;
   expect(q.dimension() == 3 && k.dimension() == 3 && v.dimension() == 3 && q.shape()[0] == k.shape()[0] &&
              k.shape()[0] == v.shape()[0] && k.shape()[1] == v.shape()[1] &&
-             q.shape()[2] * key_value_heads == k.shape()[2] * options.heads,
+             q.shape()[2] * key_value_heads == k.shape()[2] * arguments.heads,
          op, "takes q [B, Tq, H d_k], k [B, Tk, {0} d_k], v [B, Tk, {0} d_v]; got {1}, {2}, {3}",
-         key_value_heads == options.heads ? "H" : std::to_string(key_value_heads), q.shape(), k.shape(), v.shape());
-  expect(options.heads > 0 && q.shape()[2] % options.heads == 0 && v.shape()[2] % key_value_heads == 0, op,
-         "{} heads do not divide the widths of q {} and v {}", options.heads, q.shape(), v.shape());
-  expect(options.heads % key_value_heads == 0, op, "{} heads of k and v do not divide {} heads of q", key_value_heads,
-         options.heads);
-  expect(options.distance_slopes.empty() || options.distance_slopes.size() == options.heads, op,
-         "{} distance slopes for {} heads", options.distance_slopes.size(), options.heads);
-  expect(options.keys <= k.shape()[1], op, "{} keys do not lie in k {}", options.keys, k.shape());
-  const std::size_t batch = q.shape()[0], keys = options.keys == 0 ? k.shape()[1] : options.keys;
-  expect(!options.causal || q.shape()[1] <= keys, op,
+         key_value_heads == arguments.heads ? "H" : std::to_string(key_value_heads), q.shape(), k.shape(), v.shape());
+  expect(arguments.heads > 0 && q.shape()[2] % arguments.heads == 0 && v.shape()[2] % key_value_heads == 0, op,
+         "{} heads do not divide the widths of q {} and v {}", arguments.heads, q.shape(), v.shape());
+  expect(arguments.heads % key_value_heads == 0, op, "{} heads of k and v do not divide {} heads of q", key_value_heads,
+         arguments.heads);
+  expect(arguments.distance_slopes.empty() || arguments.distance_slopes.size() == arguments.heads, op,
+         "{} distance slopes for {} heads", arguments.distance_slopes.size(), arguments.heads);
+  expect(arguments.keys <= k.shape()[1], op, "{} keys do not lie in k {}", arguments.keys, k.shape());
+  const std::size_t batch = q.shape()[0], keys = arguments.keys == 0 ? k.shape()[1] : arguments.keys;
+  expect(!arguments.causal || q.shape()[1] <= keys, op,
          "causal attention takes at most as many queries as keys; got q {}, k {}", q.shape(), k.shape());
-  expect(options.dropout >= 0 && options.dropout < 1, op, "the dropout rate must be in [0, 1); got {}",
-         options.dropout);
-  expect(options.key_lengths.empty() || options.key_lengths.size() == batch, op, "{} key lengths for a batch of {}",
-         options.key_lengths.size(), batch);
-  for (const std::size_t length : options.key_lengths)
+  expect(arguments.dropout >= 0 && arguments.dropout < 1, op, "the dropout rate must be in [0, 1); got {}",
+         arguments.dropout);
+  expect(arguments.key_lengths.empty() || arguments.key_lengths.size() == batch, op, "{} key lengths for a batch of {}",
+         arguments.key_lengths.size(), batch);
+  for (const std::size_t length : arguments.key_lengths)
     expect(length <= keys, op, "key length {} exceeds the {} keys", length, keys);
   return {batch,
           q.shape()[1],
           keys,
           k.shape()[1],
-          options.heads,
+          arguments.heads,
           key_value_heads,
-          q.shape()[2] / options.heads,
+          q.shape()[2] / arguments.heads,
           v.shape()[2] / key_value_heads};
 }
 
 /// Keys that query t of batch row b sees: always a prefix.
-std::size_t visible_keys(std::size_t b, std::size_t t, const Sizes& s, const AttentionOptions& options) {
-  const std::size_t length = options.key_lengths.empty() ? s.keys : options.key_lengths[b];
-  return options.causal ? std::min(length, t + s.keys - s.queries + 1) : length;
+std::size_t visible_keys(std::size_t b, std::size_t t, const Sizes& s, const AttentionArguments& arguments) {
+  const std::size_t length = arguments.key_lengths.empty() ? s.keys : arguments.key_lengths[b];
+  return arguments.causal ? std::min(length, t + s.keys - s.queries + 1) : length;
 }
 
 /// The scores of a head less slope times distance, in place.
@@ -73,16 +73,16 @@ void subtract_distances(Real* scores, double slope, const Sizes& s, std::size_t 
 class Shown {
  public:
   Shown(const Tape& tape, const Sizes& s)
-      : observed_(tape.options().observer != nullptr),
+      : observed_(tape.observed()),
         sizes_(s),
         values_(observed_ ? Shape{s.batch, s.heads, s.queries, s.keys} : Shape{0}) {}
 
   /// Copies a head's scores, weights or gradients; keys that are hidden get `hidden`.
-  void copy(const Real* rows, std::size_t b, std::size_t h, const AttentionOptions& options, Real hidden) {
+  void copy(const Real* rows, std::size_t b, std::size_t h, const AttentionArguments& arguments, Real hidden) {
     if (!observed_) return;
     Real* to = values_.data() + (b * sizes_.heads + h) * sizes_.queries * sizes_.keys;
     for (std::size_t t = 0; t < sizes_.queries; ++t, rows += sizes_.row(), to += sizes_.keys) {
-      const std::size_t visible = visible_keys(b, t, sizes_, options);
+      const std::size_t visible = visible_keys(b, t, sizes_, arguments);
       std::fill(std::copy_n(rows, visible, to), to + sizes_.keys, hidden);
     }
   }
@@ -103,9 +103,9 @@ class Shown {
 //   dV = D^T dO,  dD = dO V^T,  dP = dD * mask,  dS = P * (dP - rowsum(dP * P)),  dQ = factor dS K,  dK = factor dS^T Q
 // dK and dV are sums over the heads of q that share them. P and its dropout are kept as one number an element, with a
 // minus sign where it is dropped.
-Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& options) {
-  const Sizes s = check(q, k, v, options);
-  const Real factor = options.factor;
+Variable attention(Variable q, Variable k, Variable v, const AttentionArguments& arguments) {
+  const Sizes s = check(q, k, v, arguments);
+  const Real factor = arguments.factor;
   const std::size_t shared_by = s.heads / s.key_value_heads;
   // Leading dimensions.
   const std::size_t q_row = s.heads * s.key_width, o_row = s.heads * s.value_width;
@@ -121,8 +121,8 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
 
   Tape& tape = q.tape();
   const bool recorded = tape.needs_gradient({q, k, v});
-  const bool drop = tape.options().training && options.dropout > 0;
-  const kernels::DropoutRate rate(drop ? options.dropout : 0);
+  const bool drop = tape.options().training && arguments.dropout > 0;
+  const kernels::DropoutRate rate(drop ? arguments.dropout : 0);
   const std::size_t of_batch_row = s.heads * s.scores();
   const auto head = [=](std::size_t b, std::size_t h) { return (recorded ? b * of_batch_row : 0) + h * s.scores(); };
 
@@ -135,16 +135,16 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
       Real* p = weights.data() + head(b, h);
       blas::gemm(no, yes, s.queries, s.keys, s.key_width, factor, q.value().data() + q_at(b, h), q_row,
                  k.value().data() + k_at(b, h), k_row, 0, p, s.row());
-      if (!options.distance_slopes.empty())
-        subtract_distances(p, options.distance_slopes[h], s, options.first_position);
-      shown_scores.copy(p, b, h, options, std::numeric_limits<Real>::quiet_NaN());
+      if (!arguments.distance_slopes.empty())
+        subtract_distances(p, arguments.distance_slopes[h], s, arguments.first_position);
+      shown_scores.copy(p, b, h, arguments, std::numeric_limits<Real>::quiet_NaN());
       for (std::size_t t = 0; t < s.queries; ++t)
-        kernels::softmax_prefix(p + t * s.row(), visible_keys(b, t, s, options), s.row(),
-                                options.subtract_max == SubtractMax::yes);
-      shown_weights.copy(p, b, h, options, 0);
+        kernels::softmax_prefix(p + t * s.row(), visible_keys(b, t, s, arguments), s.row(),
+                                arguments.subtract_max == SubtractMax::yes);
+      shown_weights.copy(p, b, h, arguments, 0);
     }
     if (drop)
-      kernels::mark_dropped({options.stream, (tape.options().first_row + b) * of_batch_row, rate},
+      kernels::mark_dropped({arguments.stream, (tape.options().first_row + b) * of_batch_row, rate},
                             weights.data() + head(b, 0), of_batch_row);
     for (std::size_t h = 0; h < s.heads; ++h) {
       const Real* p = weights.data() + head(b, h);
@@ -153,7 +153,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
                  v.value().data() + v_at(b, h), v_row, 0, o.data() + o_at(b, h), o_row);
     }
   }
-  if (tape.options().observer != nullptr) tape.observe("factor", full({1}, factor));
+  if (tape.observed()) tape.observe("factor", full({1}, factor));
   shown_scores.show(tape, "scores");
   shown_weights.show(tape, "weights");
 
@@ -182,7 +182,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionOptions& o
                    v_row, 0, ds.data(), s.row());
         for (std::size_t t = 0; t < s.queries; ++t)
           kernels::softmax_marked_backward(p + t * s.row(), rate.keep_scale, ds.data() + t * s.row(), s.row());
-        shown_gradients.copy(ds.data(), b, h, options, 0);
+        shown_gradients.copy(ds.data(), b, h, arguments, 0);
         if (to_q)
           blas::gemm(no, no, s.queries, s.key_width, s.keys, factor, ds.data(), s.row(), k.value().data() + k_at(b, h),
                      k_row, 0, dq.data() + q_at(b, h), q_row);

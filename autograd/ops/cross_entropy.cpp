@@ -11,13 +11,13 @@ namespace {
 using Targets = std::vector<std::int32_t>;
 
 void check(const char* op, const Targets& targets, std::size_t rows, std::size_t vocabulary,
-           const CrossEntropyOptions& options) {
+           const CrossEntropyArguments& arguments) {
   expect(targets.size() == rows, op, "{} targets for {} rows", targets.size(), rows);
-  expect(options.smoothing >= 0 && options.smoothing < 1, op, "label smoothing must be in [0, 1); got {}",
-         options.smoothing);
-  expect(options.divisor > 0, op, "the divisor must be positive; got {}", options.divisor);
+  expect(arguments.smoothing >= 0 && arguments.smoothing < 1, op, "label smoothing must be in [0, 1); got {}",
+         arguments.smoothing);
+  expect(arguments.divisor > 0, op, "the divisor must be positive; got {}", arguments.divisor);
   for (const std::int32_t target : targets)
-    expect(target == options.ignore || (target >= 0 && static_cast<std::size_t>(target) < vocabulary), op,
+    expect(target == arguments.ignore || (target >= 0 && static_cast<std::size_t>(target) < vocabulary), op,
            "target {} is not in [0, {})", target, vocabulary);
 }
 
@@ -30,22 +30,22 @@ Tensor first_rows(const Tensor& x, std::size_t count) {
 }  // namespace
 
 // loss = 1/divisor sum over rows of -sum_v q_v log softmax(logits)_v;  dlogits = (softmax(logits) - q) / divisor
-Variable cross_entropy(Variable logits, const Targets& targets, const CrossEntropyOptions& options) {
+Variable cross_entropy(Variable logits, const Targets& targets, const CrossEntropyArguments& arguments) {
   expect(logits.dimension() >= 1, "cross_entropy", "takes logits [..., V]; got {}", logits.shape());
   const std::size_t rows = row_count(logits.value()), n = row_length(logits.value());
-  check("cross_entropy", targets, rows, n, options);
+  check("cross_entropy", targets, rows, n, arguments);
   const bool needed = logits.tape().needs_gradient({logits});
   Tensor dlogits(needed ? logits.shape() : Shape{0});
   double total = 0;
   for (std::size_t r = 0; r < rows; ++r) {
     Real* gradient = needed ? dlogits.data() + r * n : nullptr;
-    if (targets[r] == options.ignore) {
+    if (targets[r] == arguments.ignore) {
       if (needed) std::fill_n(gradient, n, Real(0));
       continue;
     }
-    total += kernels::cross_entropy_row(logits.value().data() + r * n, gradient, n, targets[r], options.smoothing);
+    total += kernels::cross_entropy_row(logits.value().data() + r * n, gradient, n, targets[r], arguments.smoothing);
   }
-  const Real divisor = options.divisor;
+  const Real divisor = arguments.divisor;
   return logits.tape().record("cross_entropy", full({1}, static_cast<Real>(total / divisor)), {logits},
                               [=, dlogits = std::move(dlogits)](BackwardPass& pass) mutable {
                                 kernels::scale(pass.gradient().data()[0] / divisor, dlogits.data(), dlogits.data(),
@@ -57,7 +57,7 @@ Variable cross_entropy(Variable logits, const Targets& targets, const CrossEntro
 // The loss is a sum over rows, so the gradient of a tile of logits G = softmax - q is known as soon as the tile is:
 // dx = factor G W / divisor and dW = factor G^T x / divisor are made on the way, up to the loss's own cotangent.
 Variable projection_cross_entropy(Variable x, Variable weight, Real factor, const Targets& targets,
-                                  const CrossEntropyOptions& options) {
+                                  const CrossEntropyArguments& arguments) {
   constexpr const char* op = "projection_cross_entropy";
   constexpr auto no = blas::Transpose::no;
   constexpr auto yes = blas::Transpose::yes;
@@ -65,11 +65,11 @@ Variable projection_cross_entropy(Variable x, Variable weight, Real factor, cons
   expect(x.dimension() >= 1 && weight.dimension() == 2 && x.shape().back() == weight.shape()[1], op,
          "takes x [..., d] and weight [V, d]; got {} and {}", x.shape(), weight.shape());
   const std::size_t rows = row_count(x.value()), d = weight.shape()[1], n = weight.shape()[0];
-  check(op, targets, rows, n, options);
+  check(op, targets, rows, n, arguments);
 
   std::vector<std::size_t> kept;  // rows whose target counts
   for (std::size_t r = 0; r < rows; ++r)
-    if (targets[r] != options.ignore) kept.push_back(r);
+    if (targets[r] != arguments.ignore) kept.push_back(r);
 
   const bool needs_x = x.tape().needs_gradient({x}), needs_weight = x.tape().needs_gradient({weight});
   Tensor dx(needs_x ? x.shape() : Shape{0}), dw(needs_weight ? weight.shape() : Shape{0});
@@ -83,20 +83,20 @@ Variable projection_cross_entropy(Variable x, Variable weight, Real factor, cons
     for (std::size_t i = 0; i < count; ++i)
       std::copy_n(x.value().data() + kept[first + i] * d, d, tile_x.data() + i * d);
     blas::gemm(no, yes, count, n, d, factor, tile_x.data(), weight.value().data(), 0, logits.data());
-    if (x.tape().options().observer != nullptr) x.tape().observe("logits", first_rows(logits, count));
+    if (x.tape().observed()) x.tape().observe("logits", first_rows(logits, count));
     for (std::size_t i = 0; i < count; ++i) {
       Real* row = logits.data() + i * n;
       total += kernels::cross_entropy_row(row, needs_x || needs_weight ? row : nullptr, n, targets[kept[first + i]],
-                                          options.smoothing);
+                                          arguments.smoothing);
     }
-    const Real step = factor / options.divisor;
+    const Real step = factor / arguments.divisor;
     if (needs_weight) blas::gemm(yes, no, n, d, count, step, logits.data(), tile_x.data(), 1, dw.data());
     if (needs_x) {
       blas::gemm(no, no, count, d, n, step, logits.data(), weight.value().data(), 0, tile_x.data());
       for (std::size_t i = 0; i < count; ++i) std::copy_n(tile_x.data() + i * d, d, dx.data() + kept[first + i] * d);
     }
   }
-  return x.tape().record(op, full({1}, static_cast<Real>(total / options.divisor)), {x, weight},
+  return x.tape().record(op, full({1}, static_cast<Real>(total / arguments.divisor)), {x, weight},
                          [=, dx = std::move(dx), dw = std::move(dw)](BackwardPass& pass) mutable {
                            const Real cotangent = pass.gradient().data()[0];
                            if (needs_x) {
@@ -105,7 +105,7 @@ Variable projection_cross_entropy(Variable x, Variable weight, Real factor, cons
                            }
                            if (needs_weight) {
                              kernels::scale(cotangent, dw.data(), dw.data(), dw.size());
-                             x.tape().observe("weight_gradient", dw);
+                             x.tape().observe(weight, "gradient_from_logits", dw);
                              pass.accumulate(weight, std::move(dw));
                            }
                          });

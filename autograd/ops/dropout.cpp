@@ -39,8 +39,6 @@ Variable dropout(Variable x, double rate, const random::Stream& stream) {
 // y = a + x kept / (1 - rate);  da = dy,  dx = dy kept / (1 - rate)
 Variable add_dropout(Variable a, Variable x, double rate, const random::Stream& stream) {
   expect_rate("add_dropout", rate);
-  x.tape().observe("skip", a.value());
-  x.tape().observe("branch", x.value());
   if (!x.tape().options().training || rate == 0) return add(a, x);
   expect(a.shape() == x.shape(), "add_dropout", "takes two values of one shape; got {} and {}", a.shape(), x.shape());
   const auto draws = draws_for("add_dropout", x, rate, stream);

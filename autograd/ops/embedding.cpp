@@ -52,7 +52,7 @@ void observe_parts(const Tensor& y, Variable weight, const Ids& ids, Real factor
 void observe_weight_gradient(const BackwardPass& pass, Variable weight, const Ids& ids, Real factor) {
   Tensor dw = zeros(weight.shape());
   add_to_rows(pass.gradient(), ids, factor, dw.data());
-  weight.tape().observe("weight_gradient", dw);
+  weight.tape().observe(weight, "gradient_from_lookups", dw);
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ Variable embedding_with_positions(Variable weight, const Ids& ids, std::size_t b
     kernels::scale(both, row(weight, ids[i]), to, d);
     if (positions) kernels::accumulate(positions.value().data() + (first_position + i % length) * d, to, d);
   }
-  const bool observed = weight.tape().options().observer != nullptr;
+  const bool observed = weight.tape().observed();
   if (observed) observe_parts(y, weight, ids, both, positions, first_position);
   return weight.tape().record(op, std::move(y), {weight, learned_factor, positions}, [=](BackwardPass& pass) {
     backward_to_rows(pass, weight, ids, both);

@@ -31,10 +31,10 @@ std::string text(const char* name, const Case& c) {
 }
 
 /// `change` turns the plain options of a case into those of the kind of attention under test.
-void check(const char* name, const std::function<void(AttentionOptions&)>& change, const std::vector<Case>& cases) {
+void check(const char* name, const std::function<void(AttentionArguments&)>& change, const std::vector<Case>& cases) {
   CHECK(cases.size() >= 5);
   for (const Case& c : cases) {
-    AttentionOptions options{c.heads, Real(1 / std::sqrt(static_cast<double>(c.key_width)))};
+    AttentionArguments options{c.heads, Real(1 / std::sqrt(static_cast<double>(c.key_width)))};
     options.key_lengths = c.key_lengths;
     change(options);
     test::check_gradients(
@@ -53,17 +53,17 @@ const std::vector<Case> padded = {{2, 3, 3, 1, 2, 2, {3, 1}}, {2, 4, 5, 2, 3, 1,
                                   {1, 3, 3, 1, 4, 4, {0}},    {2, 1, 9, 3, 2, 2, {9, 7}}, {2, 5, 5, 1, 3, 3, {5, 2}}};
 
 TEST_CASE("gradients of attention") {
-  const auto plain = [](AttentionOptions&) {};
+  const auto plain = [](AttentionArguments&) {};
   check("self", plain, square);
   check("fewer queries than keys", plain, cross);
   check("more queries than keys", plain, tall);
   check("key padding", plain, padded);
   check(
-      "room behind the keys", [](AttentionOptions& options) { options.keys = 2; }, cross);
+      "room behind the keys", [](AttentionArguments& options) { options.keys = 2; }, cross);
 }
 
 TEST_CASE("gradients of causal attention") {
-  const auto causal = [](AttentionOptions& o) { o.causal = true; };
+  const auto causal = [](AttentionArguments& o) { o.causal = true; };
   check("causal", causal, square);
   check("causal, Tq < Tk", causal, cross);
   check("causal with key padding", causal, padded);
@@ -71,12 +71,12 @@ TEST_CASE("gradients of causal attention") {
 
 TEST_CASE("gradients of attention with other factors") {
   check(
-      "factor 1", [](AttentionOptions& o) { o.factor = 1; }, square);
+      "factor 1", [](AttentionArguments& o) { o.factor = 1; }, square);
   check(
-      "factor 0", [](AttentionOptions& o) { o.factor = 0; }, square);
+      "factor 0", [](AttentionArguments& o) { o.factor = 0; }, square);
   check(
       "factor -2, without the max",
-      [](AttentionOptions& o) {
+      [](AttentionArguments& o) {
         o.factor = -2;
         o.subtract_max = SubtractMax::no;
       },
@@ -84,14 +84,14 @@ TEST_CASE("gradients of attention with other factors") {
 }
 
 TEST_CASE("gradients of attention with dropout on the weights") {
-  const auto dropout = [](AttentionOptions& o) {
+  const auto dropout = [](AttentionArguments& o) {
     o.dropout = 0.4;
     o.stream = random::Stream(3, "dropout", "attention");
   };
   check("dropout", dropout, square);
   check(
       "dropout, padded and causal",
-      [&](AttentionOptions& o) {
+      [&](AttentionArguments& o) {
         dropout(o);
         o.causal = true;
       },
@@ -100,7 +100,7 @@ TEST_CASE("gradients of attention with dropout on the weights") {
 
 TEST_CASE("gradients of attention of x with itself") {
   for (const Shape& shape : {Shape{1, 1, 2}, Shape{2, 3, 4}, Shape{1, 5, 6}, Shape{3, 2, 2}, Shape{2, 9, 2}}) {
-    AttentionOptions options{2, Real(0.7)};
+    AttentionArguments options{2, Real(0.7)};
     options.causal = true;
     test::check_gradients("attention(x, x, x)", [&](Tape&, V v) { return attention(v[0], v[0], v[0], options); },
                           {test::random_tensor(shape, 3)});
@@ -109,7 +109,7 @@ TEST_CASE("gradients of attention of x with itself") {
 
 TEST_CASE("gradients of attention where only one input needs them") {
   const Case c{2, 3, 4, 2, 3, 2, {4, 2}};
-  AttentionOptions options{c.heads, Real(0.5)};
+  AttentionArguments options{c.heads, Real(0.5)};
   options.key_lengths = c.key_lengths;
   const std::vector<Tensor> all = inputs_of(c, 1);
   for (std::size_t needed = 0; needed < 3; ++needed) {

@@ -134,7 +134,7 @@ TEST_CASE("projection_cross_entropy equals scale, linear and cross_entropy") {
     Ids targets(rows);
     for (std::size_t i = 0; i < rows; ++i) targets[i] = i % 3 == 1 ? padding : static_cast<std::int32_t>(i * 5 % 11);
     const Tensor x = test::random_tensor({rows, 4}, rows), w = test::random_tensor({11, 4}, rows + 1);
-    const CrossEntropyOptions options{Real(0.1), padding, 10};
+    const CrossEntropyArguments options{Real(0.1), padding, 10};
     Tape fused, plain;
     const Variable fx = fused.input(x, true), fw = fused.input(w, true);
     const Variable px = plain.input(x, true), pw = plain.input(w, true);

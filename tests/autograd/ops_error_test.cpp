@@ -88,7 +88,7 @@ TEST_CASE_FIXTURE(Fixture, "errors of softmax and norms") {
 
 TEST_CASE_FIXTURE(Fixture, "errors of attention") {
   const std::string takes = "attention: takes q [B, Tq, H d_k], k [B, Tk, H d_k], v [B, Tk, H d_v]; got ";
-  const AttentionOptions one{1, 1};
+  const AttentionArguments one{1, 1};
   CHECK_ERROR(attention(of({2, 3}), of({2, 3}), of({2, 3}), one), (takes + "[2, 3], [2, 3], [2, 3]").c_str());
   CHECK_ERROR(attention(of({1, 2, 3}), of({2, 2, 3}), of({2, 2, 3}), one),
               (takes + "[1, 2, 3], [2, 2, 3], [2, 2, 3]").c_str());
@@ -97,7 +97,7 @@ TEST_CASE_FIXTURE(Fixture, "errors of attention") {
   CHECK_ERROR(attention(of({1, 2, 3}), of({1, 4, 3}), of({1, 2, 3}), one),
               (takes + "[1, 2, 3], [1, 4, 3], [1, 2, 3]").c_str());
   const Variable x = of({1, 2, 4}), short_x = of({1, 1, 4});
-  AttentionOptions options{3, 1};
+  AttentionArguments options{3, 1};
   CHECK_ERROR(attention(x, x, x, options),
               "attention: 3 heads do not divide the widths of q [1, 2, 4] and v [1, 2, 4]");
   options.heads = 0;
@@ -120,7 +120,7 @@ TEST_CASE_FIXTURE(Fixture, "errors of attention") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "errors of losses") {
-  const CrossEntropyOptions options{0, -1, 1};
+  const CrossEntropyArguments options{0, -1, 1};
   CHECK_ERROR(cross_entropy(of({}), {0}, options), "cross_entropy: takes logits [..., V]; got []");
   CHECK_ERROR(cross_entropy(of({2, 3}), {0}, options), "cross_entropy: 1 targets for 2 rows");
   CHECK_ERROR(cross_entropy(of({2, 3}), {0, 3}, options), "cross_entropy: target 3 is not in [0, 3)");

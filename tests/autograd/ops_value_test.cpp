@@ -21,7 +21,7 @@ constexpr double tolerance = 100 * static_cast<double>(std::numeric_limits<Real>
 constexpr std::int32_t padding = -1;
 
 /// attention() from its formula, one query at a time.
-Tensor naive_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+Tensor naive_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& options) {
   const std::size_t batch = q.shape()[0], queries = q.shape()[1], keys = k.shape()[1], heads = options.heads;
   const std::size_t dk = q.shape()[2] / heads, dv = v.shape()[2] / heads;
   Tensor o = zeros({batch, queries, heads * dv});
@@ -69,7 +69,7 @@ TEST_CASE("attention follows its formula") {
     const Tensor v = random_tensor({c.batch, c.keys, c.heads * c.dv}, 3);
     for (const bool causal : {false, true}) {
       for (const SubtractMax subtract_max : {SubtractMax::yes, SubtractMax::no}) {
-        const AttentionOptions options{c.heads, Real(0.4), causal, c.lengths, subtract_max};
+        const AttentionArguments options{c.heads, Real(0.4), causal, c.lengths, subtract_max};
         Tape tape;
         const Variable o = attention(tape.input(q), tape.input(k), tape.input(v), options);
         CHECK(test::largest_difference(o.value(), naive_attention(q, k, v, options)) < tolerance);
@@ -81,7 +81,7 @@ TEST_CASE("attention follows its formula") {
 TEST_CASE("a query that may see no key gets zeros, and gives no gradient") {
   Tape tape;
   const Variable q = tape.input(random_tensor({2, 3, 4}, 1), true), k = tape.input(random_tensor({2, 5, 4}, 2), true);
-  const AttentionOptions options{2, 1, false, {0, 5}};
+  const AttentionArguments options{2, 1, false, {0, 5}};
   const Variable o = attention(q, k, k, options);
   CHECK(values_of(slice(o, 0, 0, 1).value()) == Values(12, 0));
   tape.backward(sum(multiply(o, o)));
@@ -94,7 +94,7 @@ TEST_CASE("padding keys and future keys have no influence at all") {
   const auto run = [](const Tensor& k, bool causal) {
     Tape tape;
     const Tensor q = random_tensor({1, 3, 4}, 1);
-    const AttentionOptions options{2, 1, causal, {2}};
+    const AttentionArguments options{2, 1, causal, {2}};
     return Tensor(attention(tape.constant(q), tape.constant(k), tape.constant(k), options).value());
   };
   Tensor k = random_tensor({1, 3, 4}, 2);
@@ -115,7 +115,7 @@ TEST_CASE("room behind the keys is not read") {
   room.fill(std::numeric_limits<Real>::quiet_NaN());
   for (std::size_t b = 0; b < 2; ++b) std::copy_n(k.data() + b * 20, 20, room.data() + b * 32);
   for (const bool causal : {false, true}) {
-    AttentionOptions options{2, 1, causal, {5, 4}};
+    AttentionArguments options{2, 1, causal, {5, 4}};
     const Tensor expected = attention(q, tape.constant(k), tape.constant(k), options).value();
     options.keys = 5;
     CHECK(values_of(attention(q, tape.constant(room), tape.constant(room), options).value()) == values_of(expected));
@@ -127,7 +127,7 @@ TEST_CASE("attention over no keys, no queries and no rows") {
   const auto of = [&](std::size_t batch, std::size_t length) {
     return tape.input(random_tensor({batch, length, 4}), true);
   };
-  const AttentionOptions options{2, 1};
+  const AttentionArguments options{2, 1};
   const Variable no_keys = attention(of(2, 3), of(2, 0), of(2, 0), options);
   CHECK(values_of(no_keys.value()) == Values(24, 0));
   const Variable no_queries = attention(of(2, 0), of(2, 3), of(2, 3), options);

@@ -207,7 +207,7 @@ TEST_CASE("so does a step with attention, norms and dropout, on batches of two l
     std::vector<std::int32_t> ids(4 * length);
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 7 % 30);
     tape.reset({});
-    AttentionOptions options{4, Real(0.5), true};
+    AttentionArguments options{4, Real(0.5), true};
     options.dropout = 0.1;
     options.stream = tape.stream("dropout", "attention");
     Variable x = embedding_with_positions(tape.parameter(table), ids, 4, length, 4, {}, {}, 0);

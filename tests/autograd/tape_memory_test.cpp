@@ -75,9 +75,8 @@ TEST_CASE("values are released as backward passes them") {
   constexpr std::size_t elements = 100000 / sizeof(Real), length = 20;
   class Peak : public Observer {
    public:
-    void value(const std::string&, std::string_view, const Tensor&) override {}
-    void gradient(const std::string&, std::string_view, const Tensor&) override {
-      bytes = std::max(bytes, pool::statistics().bytes_held);
+    void see(const Event& event) override {
+      if (event.kind == Event::Kind::gradient) bytes = std::max(bytes, pool::statistics().bytes_held);
     }
     std::size_t bytes = 0;
   };
@@ -100,8 +99,7 @@ TEST_CASE("values are released as backward passes them") {
 TEST_CASE("what only an observer is shown is not made where there is none") {
   class Count : public Observer {
    public:
-    void value(const std::string&, std::string_view what, const Tensor&) override { inner += what == "tokens"; }
-    void gradient(const std::string&, std::string_view, const Tensor&) override {}
+    void see(const Event& event) override { inner += event.what == "tokens"; }
     int inner = 0;
   };
   // The most memory of a pass, from an empty pool.
@@ -151,10 +149,10 @@ TEST_CASE("no-gradient mode computes the same values") {
   const Tensor x = test::random_tensor({2, 3, 4}, 1), table = test::positive_tensor({5, 4}, 2),
                gain = test::random_tensor({4}, 3);
   const random::Stream stream(1, "dropout", "x");
-  AttentionOptions options{2, Real(0.5), true, {3, 1}};
+  AttentionArguments options{2, Real(0.5), true, {3, 1}};
   options.dropout = 0.3;
   options.stream = stream;
-  const CrossEntropyOptions loss{Real(0.1), -1, 3};
+  const CrossEntropyArguments loss{Real(0.1), -1, 3};
   const std::vector<std::int32_t> targets = {0, -1, 4, 4, 1, 2};
   using F = std::function<Variable(Variable x, Variable table, Variable gain)>;
   const std::vector<F> ops = {

@@ -34,7 +34,7 @@ TEST_CASE("a variable used by several ops gets the sum of their gradients") {
 
 TEST_CASE("attention(x, x, x) adds the gradients of queries, keys and values") {
   const Tensor x = test::random_tensor({2, 3, 4});
-  const AttentionOptions options{2, Real(0.5)};
+  const AttentionArguments options{2, Real(0.5)};
   const Tensor cotangent = test::random_tensor({2, 3, 4}, 1);
 
   Tape shared;
@@ -177,11 +177,9 @@ TEST_CASE("parameters are found by name") {
 
 class Recorder : public Observer {
  public:
-  void value(const std::string& path, std::string_view what, const Tensor& value) override {
-    values.emplace_back(path, what, value.size());
-  }
-  void gradient(const std::string& path, std::string_view what, const Tensor& gradient) override {
-    gradients.emplace_back(path, what, gradient.size());
+  void see(const Event& event) override {
+    auto& seen = event.kind == Event::Kind::gradient ? gradients : values;
+    seen.emplace_back(event.path, event.what, event.tensor.size());
   }
   using Seen = std::tuple<std::string, std::string, std::size_t>;
   std::vector<Seen> values, gradients;
@@ -224,6 +222,44 @@ TEST_CASE("an observer sees values as they are recorded and gradients as they ar
                                    {"encoder", "scale_by", 8}});
 }
 
+TEST_CASE("an event says what it is of, on which side of the model, in backward too") {
+  class Kinds : public Observer {
+   public:
+    void see(const Event& event) override {
+      constexpr const char* kinds[] = {"leaf", "result", "quantity", "gradient"};
+      constexpr const char* sides[] = {"none", "source", "target"};
+      seen.push_back(fmt::format("{} {} {} {}", kinds[static_cast<std::size_t>(event.kind)],
+                                 sides[static_cast<std::size_t>(event.side)], event.path, event.what));
+    }
+    std::vector<std::string> seen;
+  };
+  Kinds kinds;
+  TapeOptions options;
+  options.observer = &kinds;
+  Tape tape(options);
+  CHECK(tape.observed());
+  const std::string path = "embedding";
+  ParameterSet parameters;
+  Parameter& table = parameters.add("table", full({3, 2}, 1));
+  Variable x;
+  {
+    const Tape::Region region(tape, path);
+    const Tape::OnSide side(tape, ModelSide::target);
+    {
+      const Tape::OnSide nested(tape, ModelSide::source);
+      x = embedding_with_positions(tape.parameter(table), {1, 2}, 1, 2, 1, {}, {}, 0);
+    }
+    x = relu(x);
+  }
+  tape.backward(sum(x));
+  CHECK(kinds.seen == std::vector<std::string>{"leaf source table parameter", "quantity source embedding tokens",
+                                               "result source embedding embedding_with_positions",
+                                               "result target embedding activation", "result none  sum",
+                                               "gradient none  sum", "gradient target embedding activation",
+                                               "gradient source embedding embedding_with_positions",
+                                               "quantity source table gradient_from_lookups"});
+}
+
 TEST_CASE("first_non_finite names the path and the op") {
   Tape tape;
   const std::string path = "decoder.1.feed_forward";
@@ -258,7 +294,7 @@ TEST_CASE("random masks belong to rows of the full batch") {
   // Two tapes on halves of a batch drop what one tape drops.
   const Tensor x = full({4, 3, 8}, 1);
   const random::Stream stream(1, "dropout", "x");
-  AttentionOptions options{2, 1};
+  AttentionArguments options{2, 1};
   options.dropout = 0.5;
   options.stream = stream;
   const auto run = [&](std::size_t first, std::size_t last) {

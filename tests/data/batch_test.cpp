@@ -53,6 +53,25 @@ TEST_CASE("a slice keeps the padding of its batch") {
   CHECK(part.slice(1, 2).indices == Sizes{2});
 }
 
+TEST_CASE("any rows of a batch keep what belongs to them, in the order asked for") {
+  const Batch batch = make_batch(pairs, {1, 0, 2});
+  const Sizes rows = {2, 0, 2};
+  const Batch part = batch.select(rows);
+  REQUIRE(part.size == 3);
+  CHECK(part.indices == Sizes{2, 1, 2});
+  CHECK(part.first_row == 2);
+  for (std::size_t i = 0; i < part.size; ++i) {
+    const Batch row = part.slice(i, i + 1), same = batch.slice(rows[i], rows[i] + 1);
+    CHECK(row.source_length == same.source_length);
+    CHECK(row.target_length == same.target_length);
+    CHECK(row.source == same.source);
+    CHECK(row.target_input == same.target_input);
+    CHECK(row.target_output == same.target_output);
+    CHECK(row.source_lengths == same.source_lengths);
+    CHECK(row.target_lengths == same.target_lengths);
+  }
+}
+
 TEST_CASE("batches that cannot be are errors") {
   CHECK_THROWS_WITH_AS(make_batch(pairs, {}), "batch: a batch must have a pair; got none", Error);
   CHECK_THROWS_WITH_AS(make_batch(pairs, {0, 3}), "batch: an index must be less than 3, the number of pairs; got 3",
@@ -63,6 +82,8 @@ TEST_CASE("batches that cannot be are errors") {
   CHECK_THROWS_WITH_AS(batch.slice(1, 1), "batch: a slice must be a part of its 2 rows and not empty; got [1, 1)",
                        Error);
   CHECK_THROWS_AS(batch.slice(0, 3), Error);
+  CHECK_THROWS_WITH_AS(batch.select({}), "batch: a part of a batch must have a row; got none", Error);
+  CHECK_THROWS_WITH_AS(batch.select({0, 2}), "batch: a row must be less than 2; got 2", Error);
   CHECK_THROWS_AS(evaluation_batches(pairs, 0), Error);
 }
 

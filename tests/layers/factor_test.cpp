@@ -91,8 +91,8 @@ TEST_CASE("embedding.logit_scale multiplies the logits, and the loss is of these
     Tape tape;
     const Variable hidden = example.hidden(model.transformer, tape);
     const Variable logits = model.transformer.logits(hidden);
-    const Tensor loss = model.transformer.loss(hidden, example.target_output, example.loss_options()).value();
-    const Tensor expected = cross_entropy(logits, example.target_output, example.loss_options()).value();
+    const Tensor loss = model.transformer.loss(hidden, example.target_output, example.loss_arguments()).value();
+    const Tensor expected = cross_entropy(logits, example.target_output, example.loss_arguments()).value();
     CHECK(test::relative_difference(loss, expected) < 1e-6);
     return logits.value();
   };

@@ -121,7 +121,7 @@ TEST_CASE("gradients of the output projection") {
       check(name, bench, output, {3, 4, 6});
       std::vector<std::int32_t> targets = example.target_output;
       for (std::int32_t& target : targets) target %= 7;
-      check(name + ", loss", bench, [&](Variable x) { return output.loss(x, targets, example.loss_options()); },
+      check(name + ", loss", bench, [&](Variable x) { return output.loss(x, targets, example.loss_arguments()); },
             {3, 4, 6});
     }
   }

@@ -39,10 +39,10 @@ inline void perturb(ParameterSet& parameters, double deviation = 0.2) {
 /// Sees everything a pass records, by "path: what".
 class Recorder : public Observer {
  public:
-  void value(const std::string& path, std::string_view what, const Tensor& value) override {
-    values[fmt::format("{}: {}", path, what)].push_back(value);
+  void see(const Event& event) override {
+    if (event.kind != Event::Kind::gradient)
+      values[fmt::format("{}: {}", event.path, event.what)].push_back(event.tensor);
   }
-  void gradient(const std::string&, std::string_view, const Tensor&) override {}
 
   const Tensor& only(const std::string& key) const {
     const auto found = values.find(key);
@@ -72,9 +72,9 @@ struct Example {
   Variable hidden(const Transformer& model, Tape& tape) const {
     return model.decode(target_tokens(), encoded(model, tape), source_lengths);
   }
-  CrossEntropyOptions loss_options() const { return {Real(0.1), 0, 8}; }
+  CrossEntropyArguments loss_arguments() const { return {Real(0.1), 0, 8}; }
   Variable loss(const Transformer& model, Tape& tape) const {
-    return model.loss(hidden(model, tape), target_output, loss_options());
+    return model.loss(hidden(model, tape), target_output, loss_arguments());
   }
   /// Rows [begin, end), padded as before.
   Example rows(std::size_t begin, std::size_t end) const {

@@ -116,7 +116,7 @@ struct Parts {
   Scope block = bench.scope / "block", parts = again.scope / "block";
 
   explicit Parts(NormPlacement placement) : norm(placed(placement)) {}
-  BlockOptions options() const { return {d, 4, 0, norm, attention, feed_forward}; }
+  BlockArguments options() const { return {d, 4, 0, norm, attention, feed_forward}; }
 
   /// What attention and feed-forward make of y.
   Tensor self_attention(const Tensor& y, const AttentionMask& mask) {

@@ -9,15 +9,15 @@ surd_tests(layers
     attention_test.cpp
     decoder_test.cpp
     factor_test.cpp
+    gradient_tails_test.cpp
     init_test.cpp
+    initial_loss_test.cpp
     norm_placement_test.cpp
     positions_test.cpp
-    r4_initial_loss_test.cpp
-    r5_tied_self_logit_test.cpp
-    r6_score_variance_test.cpp
-    r7_gradient_tails_test.cpp
-    r8_no_cancellation_test.cpp
     scale_test.cpp
+    score_parts_test.cpp
+    score_variance_test.cpp
+    tied_self_logit_test.cpp
     transformer_options_test.cpp
     transformer_test.cpp
     variants_test.cpp)

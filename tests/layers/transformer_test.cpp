@@ -83,8 +83,8 @@ TEST_CASE("padding a batch further changes no hidden state") {
     for (std::size_t b = 0; b < example.size; ++b)
       for (std::size_t t = 0; t < example.target_lengths[b]; ++t)
         CHECK(relative_difference(state(longer_hidden.value(), b, t), state(hidden.value(), b, t)) < rounding);
-    const Variable loss = model.transformer.loss(hidden, example.target_output, example.loss_options());
-    const Variable longer_loss = model.transformer.loss(longer_hidden, longer.target_output, example.loss_options());
+    const Variable loss = model.transformer.loss(hidden, example.target_output, example.loss_arguments());
+    const Variable longer_loss = model.transformer.loss(longer_hidden, longer.target_output, example.loss_arguments());
     CHECK(relative_difference(longer_loss.value(), loss.value()) < rounding);
   }
 }
@@ -124,7 +124,7 @@ TEST_CASE("dropout and gradients are those of the whole batch, however it is cut
   Tape whole(tape_options);
   const Variable hidden = example.hidden(model.transformer, whole);
   const Tensor all = hidden.value();
-  whole.backward(model.transformer.loss(hidden, example.target_output, example.loss_options()));
+  whole.backward(model.transformer.loss(hidden, example.target_output, example.loss_arguments()));
   std::vector<GradientSum> parts = model.parameters.make_gradients();
   for (const auto& [begin, end] : {std::pair<std::size_t, std::size_t>{0, 1}, {1, 3}}) {
     const Example slice = example.rows(begin, end);
@@ -135,7 +135,7 @@ TEST_CASE("dropout and gradients are those of the whole batch, however it is cut
     for (std::size_t b = begin; b < end; ++b)
       for (std::size_t t = 0; t < 4; ++t)
         CHECK(relative_difference(state(part.value(), b - begin, t), state(all, b, t)) < rounding);
-    tape.backward(model.transformer.loss(part, slice.target_output, slice.loss_options()));
+    tape.backward(model.transformer.loss(part, slice.target_output, slice.loss_arguments()));
   }
   for (const Parameter& parameter : model.parameters) {
     CAPTURE(parameter.name);

@@ -43,7 +43,7 @@ TEST_CASE("gradients of rotary") {
 TEST_CASE("gradients of attention whose heads share keys and values, with slopes or without") {
   for (const std::size_t shared : {1, 2, 4})
     for (const bool slopes : {false, true}) {
-      AttentionOptions options{4, Real(0.7)};
+      AttentionArguments options{4, Real(0.7)};
       options.key_value_heads = shared;
       options.causal = shared == 2;
       options.key_lengths = {5, 3};

@@ -69,12 +69,12 @@ TEST_CASE("heads that share keys and values attend as heads with copies of them 
       }
       return concat(heads, 2);
     };
-    AttentionOptions options{4, Real(0.5)};
+    AttentionArguments options{4, Real(0.5)};
     const Tensor expected = attention(q, copies(k), copies(v), options).value();
     options.key_value_heads = shared;
     CHECK(largest_difference(attention(q, k, v, options).value(), expected) < rounding);
   }
-  AttentionOptions options{4, 1};
+  AttentionArguments options{4, 1};
   options.key_value_heads = 3;
   const Variable three = tape.input(random_tensor({batch, keys, 3 * width}));
   CHECK(message_of([&] { attention(q, three, three, options); }) ==

@@ -1,4 +1,5 @@
 #include "tests/train/tiny_run.hpp"
+#include "train/optimizers/adam.hpp"
 
 #include <limits>
 

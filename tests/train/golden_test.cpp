@@ -11,7 +11,7 @@ using test::Golden;
 using test::golden_tolerance;
 using test::relative_deviation;
 
-CrossEntropyOptions loss_options(const Batch& batch) {
+CrossEntropyArguments loss_arguments(const Batch& batch) {
   return {Real(0.1), Vocabulary::pad, static_cast<Real>(batch.target_tokens())};
 }
 
@@ -41,9 +41,9 @@ TEST_CASE("the forward pass agrees with PyTorch") {
     CHECK(relative_deviation(encoded.value(), golden.tensor("encoded")) <= golden_tolerance);
     CHECK(relative_deviation(hidden.value(), golden.tensor("hidden")) <= golden_tolerance);
     CHECK(relative_deviation(logits.value(), golden.tensor("logits")) <= golden_tolerance);
-    CHECK(relative_deviation(cross_entropy(logits, batch.target_output, loss_options(batch)).value(), loss) <=
+    CHECK(relative_deviation(cross_entropy(logits, batch.target_output, loss_arguments(batch)).value(), loss) <=
           golden_tolerance);
-    CHECK(relative_deviation(golden.model->loss(hidden, batch.target_output, loss_options(batch)).value(), loss) <=
+    CHECK(relative_deviation(golden.model->loss(hidden, batch.target_output, loss_arguments(batch)).value(), loss) <=
           golden_tolerance);
   }
 }
@@ -55,7 +55,7 @@ TEST_CASE("every gradient agrees with PyTorch") {
     CHECK(golden.count("gradient.") == golden.parameters.size());
     const Batch batch = golden.batch(0);
     Tape tape;
-    tape.backward(golden.model->loss(hidden_states(golden, tape, batch), batch.target_output, loss_options(batch)));
+    tape.backward(golden.model->loss(hidden_states(golden, tape, batch), batch.target_output, loss_arguments(batch)));
     for (Parameter& parameter : golden.parameters) {
       CAPTURE(parameter.name);
       CHECK_FALSE(parameter.gradient.empty);

@@ -1,5 +1,5 @@
 #include "tests/golden/golden.hpp"
-#include "train/optimizers/optimizer.hpp"
+#include "train/optimizers/adam.hpp"
 #include "train/replicas.hpp"
 #include "train/schedule.hpp"
 #include "train/train.hpp"

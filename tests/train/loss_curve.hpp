@@ -1,6 +1,8 @@
 #pragma once
 
 #include "tests/train/toy.hpp"
+#include "train/optimizers/adam.hpp"
+#include "train/optimizers/sgd.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -48,7 +48,7 @@ Batch batch_of(std::size_t rows) {
   return make_batch(pairs(), indices);
 }
 
-PassOptions pass(const Batch& whole, std::uint64_t step = 3) {
+PassArguments pass(const Batch& whole, std::uint64_t step = 3) {
   return {Real(0.1), static_cast<Real>(whole.target_tokens()), 7, step, nullptr};
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("only the first replica is watched") {
   Toy toy(vocabulary);
   Replicas replicas(toy.transformer, toy.parameters, 2);
   test::Recorder recorder;
-  PassOptions watched = pass(batch);
+  PassArguments watched = pass(batch);
   watched.observer = &recorder;
   replicas.accumulate(batch, watched);
   const Shape& scores = recorder.only("encoder.0.self_attention: scores").shape();

@@ -1,24 +1,24 @@
 surd_tests(train
   BOTH
-    storage/checkpoint_test.cpp
     decoding_test.cpp
     divergence_test.cpp
     evaluation_test.cpp
     golden_test.cpp
     golden_trace_test.cpp
-    probe/gradient_noise_test.cpp
-    storage/kill_test.cpp
     optimizers/optimizer_test.cpp
     optimizers/optimizer_variants_test.cpp
+    probe/gradient_noise_test.cpp
     probe/probe_attention_test.cpp
     probe/probe_model_test.cpp
     probe/probe_test.cpp
     probe/probe_training_test.cpp
-    r2_untied_equivalence_test.cpp
-    r3_tied_equivalence_test.cpp
-    r6_trained_scores_test.cpp
     replicas_test.cpp
     resume_test.cpp
-    storage/safetensors_test.cpp
     schedule_test.cpp
-    train_test.cpp)
+    storage/checkpoint_test.cpp
+    storage/kill_test.cpp
+    storage/safetensors_test.cpp
+    tied_equivalence_test.cpp
+    train_test.cpp
+    trained_scores_test.cpp
+    untied_equivalence_test.cpp)

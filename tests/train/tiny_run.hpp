@@ -2,6 +2,7 @@
 
 #include "tests/data/temporary_directory.hpp"
 #include "tests/train/toy.hpp"
+#include "train/optimizers/adam.hpp"
 #include "train/probe/probe.hpp"
 #include "train/storage/checkpoint.hpp"
 #include "train/train.hpp"

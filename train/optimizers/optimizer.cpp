@@ -1,10 +1,9 @@
 #include "train/optimizers/optimizer.hpp"
 
-#include "autograd/kernels/optimizers.hpp"
 #include "train/optimizers/adafactor.hpp"
+#include "train/optimizers/adam.hpp"
 #include "train/optimizers/lion.hpp"
-
-#include <cmath>
+#include "train/optimizers/sgd.hpp"
 
 namespace surd {
 namespace {
@@ -86,39 +85,6 @@ std::size_t Optimizer::add_slot(std::string name, const std::function<Shape(cons
   for (const Parameter& parameter : parameters_)
     slots_.back().tensors.push_back(zeros(shape_of(parameter.value.shape())));
   return slots_.size() - 1;
-}
-
-Sgd::Sgd(ParameterSet& parameters, const Options& options) : Optimizer(parameters, options, 0), options_(options) {
-  check_options("sgd", options);
-  if (options.momentum > 0) velocity_ = add_slot("velocity");
-}
-
-void Sgd::update(Parameter& parameter, const Step& step) {
-  kernels::sgd(parameter.gradient.sum.data(), static_cast<Real>(step.gradient_scale), static_cast<Real>(step.rate),
-               static_cast<Real>(options_.momentum), options_.nesterov, static_cast<Real>(step.weight_decay),
-               parameter.value.data(), velocity_ ? slot(*velocity_, parameter) : nullptr, parameter.value.size());
-}
-
-Adam::Adam(ParameterSet& parameters, const Options& options, bool decoupled_decay)
-    : Optimizer(parameters, options, options.epsilon), options_(options), decoupled_decay_(decoupled_decay) {
-  check_options("adam", options);
-  first_moment_ = add_slot("first_moment");
-  second_moment_ = add_slot("second_moment");
-}
-
-void Adam::update(Parameter& parameter, const Step& step) {
-  const auto t = static_cast<double>(updates());
-  kernels::AdamStep adam;
-  adam.beta1 = static_cast<Real>(options_.beta1);
-  adam.beta2 = static_cast<Real>(options_.beta2);
-  // Corrections for the betas as rounded: 1 - 0.9999F is off by 1e-4 of itself, and so would be the second moment.
-  adam.rate = static_cast<Real>(step.rate / (1 - std::pow(static_cast<double>(adam.beta1), t)));
-  adam.inv_sqrt_correction = static_cast<Real>(1 / std::sqrt(1 - std::pow(static_cast<double>(adam.beta2), t)));
-  adam.epsilon = static_cast<Real>(step.epsilon);
-  adam.decay = static_cast<Real>(decoupled_decay_ ? 0 : step.weight_decay);
-  adam.shrink = static_cast<Real>(decoupled_decay_ ? 1 - step.rate * step.weight_decay : 1);
-  kernels::adam(parameter.gradient.sum.data(), static_cast<Real>(step.gradient_scale), adam, parameter.value.data(),
-                slot(first_moment_, parameter), slot(second_moment_, parameter), parameter.value.size());
 }
 
 OptimizerRegistry& optimizers() {

@@ -3,11 +3,11 @@
 #include "autograd/base/registry.hpp"
 #include "autograd/parameter.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -101,69 +101,6 @@ class Optimizer {
   std::vector<Settings> settings_;  // a parameter
   std::vector<Slot> slots_;
   std::uint64_t updates_ = 0;
-};
-
-struct SgdOptions : OptimizerOptions {
-  double momentum = 0;
-  bool nesterov = false;
-  void fields(Fields& f) {
-    OptimizerOptions::fields(f);
-    f("momentum", momentum, "share of the last step that is kept", fraction());
-    f("nesterov", nesterov, "look ahead along the momentum (Sutskever et al., ICML 2013)");
-    f.rule(!nesterov || momentum > 0, "nesterov", "needs a momentum above 0; set momentum: 0.9, or remove nesterov");
-    const auto has_epsilon = [](const ParameterGroupOptions& group) { return group.epsilon.has_value(); };
-    f.rule(std::none_of(groups.begin(), groups.end(), has_epsilon), "groups",
-           "must not set epsilon: sgd has none; remove it there");
-  }
-};
-
-/// Stochastic gradient descent.
-class Sgd : public Optimizer {
- public:
-  using Options = SgdOptions;
-  Sgd(ParameterSet& parameters, const Options& options);
-
- protected:
-  void update(Parameter& parameter, const Step& step) override;
-
- private:
-  Options options_;
-  std::optional<std::size_t> velocity_;
-};
-
-struct AdamOptions : OptimizerOptions {
-  double beta1 = 0.9;
-  double beta2 = 0.98;
-  double epsilon = 1e-9;
-  void fields(Fields& f) {
-    OptimizerOptions::fields(f);
-    f("beta1", beta1, "decay of the mean of gradients", fraction());
-    f("beta2", beta2, "decay of the mean of squared gradients", fraction());
-    f("epsilon", epsilon, "added to the root of the mean of squares", above(0));
-  }
-};
-
-/// Kingma & Ba, arXiv 1412.6980; the defaults of beta2 and epsilon are those of Vaswani et al., section 5.3. Weight
-/// decay is L2: added to the gradient.
-class Adam : public Optimizer {
- public:
-  using Options = AdamOptions;
-  Adam(ParameterSet& parameters, const Options& options) : Adam(parameters, options, false) {}
-
- protected:
-  Adam(ParameterSet& parameters, const Options& options, bool decoupled_decay);
-  void update(Parameter& parameter, const Step& step) override;
-
- private:
-  Options options_;
-  bool decoupled_decay_;
-  std::size_t first_moment_, second_moment_;
-};
-
-/// Adam with decoupled weight decay: x loses rate times weight_decay of itself. Loshchilov & Hutter, arXiv 1711.05101.
-class AdamW : public Adam {
- public:
-  AdamW(ParameterSet& parameters, const Options& options) : Adam(parameters, options, true) {}
 };
 
 /// The optimizers a config can name: made from (parameters, options).

@@ -47,7 +47,4 @@ class NoiseMeter {
   std::uint64_t passes_ = 0;
 };
 
-/// Rows 0, 2, 4, ... of a batch; S and T stay.
-Batch every_other_row(const Batch& batch);
-
 }  // namespace surd

@@ -2,6 +2,7 @@
 
 #include "experiments/commands/bench/bench_shape.hpp"
 #include "experiments/program/stopwatch.hpp"
+#include "train/optimizers/adam.hpp"
 #include "train/updater.hpp"
 
 #include <cmath>

@@ -1,4 +1,5 @@
-#include "train/optimizers/optimizer.hpp"
+#include "train/optimizers/adam.hpp"
+#include "train/optimizers/sgd.hpp"
 
 #include "tests/train/toy.hpp"
 
@@ -287,7 +288,7 @@ struct Equivalence {
   }
 };
 
-TEST_CASE("R2: an embedding factor is a change of the learning rate, bit for bit") {
+TEST_CASE("an embedding factor is a change of the learning rate, bit for bit") {
   for (const double alpha : {4.0, 8.0, 16.0}) {
     for (const double momentum : {0.0, 0.9}) {
       SgdOptions scaled, plain;

@@ -1,6 +1,7 @@
 #include "train/probe/gradient_noise.hpp"
 
 #include "tests/train/probe/watched_pass.hpp"
+#include "train/batch_loss.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,9 +16,7 @@ using test::batch_of;
 constexpr std::size_t symbols = 5;
 
 Variable loss_of(const Transformer& model, Tape& tape, const Batch& batch) {
-  const Variable encoded = model.encode(tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths);
-  return model.loss(model.decode({batch.target_input, batch.size, batch.target_length}, encoded, batch.source_lengths),
-                    batch.target_output, {Real(0.1), Vocabulary::pad, static_cast<Real>(batch.target_tokens())});
+  return batch_loss(model, tape, batch, Real(0.1), static_cast<Real>(batch.target_tokens()));
 }
 
 TEST_CASE("signal and noise follow from two sizes") {
@@ -28,22 +27,6 @@ TEST_CASE("signal and noise follow from two sizes") {
   CHECK(noise.scale() == Approx(3));
   CHECK_THROWS_WITH_AS(gradient_noise(1, 8, 1, 8), "gradient_noise: takes two sizes, the small one first; got 8, 8",
                        Error);
-}
-
-TEST_CASE("every other row keeps what belongs to it") {
-  const auto pairs = test::copy_pairs(5, 1, 4, symbols);
-  const Batch whole = batch_of(pairs), half = every_other_row(whole);
-  REQUIRE(half.size == 3);
-  CHECK(half.indices == std::vector<std::size_t>{0, 2, 4});
-  CHECK(half.source_length == whole.source_length);
-  for (std::size_t i = 0; i < half.size; ++i) {
-    const Batch row = half.slice(i, i + 1), same = whole.slice(2 * i, 2 * i + 1);
-    CHECK(row.source == same.source);
-    CHECK(row.target_input == same.target_input);
-    CHECK(row.target_output == same.target_output);
-    CHECK(row.source_lengths == same.source_lengths);
-    CHECK(row.target_lengths == same.target_lengths);
-  }
 }
 
 TEST_CASE("the meter finds the noise of the pairs' own gradients, and leaves everything else as it was") {

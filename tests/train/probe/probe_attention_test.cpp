@@ -1,8 +1,9 @@
-#include "train/probe/attention_probe.hpp"
+#include "train/probe/attention_statistics.hpp"
 
 #include "autograd/ops.hpp"
 #include "tests/tensors.hpp"
 #include "train/probe/probe.hpp"
+#include "train/probe/statistics.hpp"
 
 #include <doctest/doctest.h>
 
@@ -122,7 +123,7 @@ TEST_CASE("the four parts of a score are products of projected tokens and positi
   CHECK(numbers.at("scores.token.token std") == Approx(20 * 9));
 }
 
-/// median / mean of |dL/dq|, as the probe records it, of rows as in tests/layers/r7_gradient_tails_test.cpp.
+/// median / mean of |dL/dq|, as the probe records it, of rows as in tests/layers/gradient_tails_test.cpp.
 double tail_ratio(std::size_t head_width, double factor) {
   constexpr std::size_t rows = 4000, keys = 10;
   Probe probe;
@@ -145,7 +146,7 @@ double tail_ratio(std::size_t head_width, double factor) {
   return numbers.at("median") / numbers.at("mean");
 }
 
-TEST_CASE("R7: as recorded, the median gradient of a query falls far below the mean where scores are unscaled") {
+TEST_CASE("as recorded, the median gradient of a query falls far below the mean where scores are unscaled") {
   CHECK(tail_ratio(4, 1) == Approx(0.8).epsilon(0.15));
   CHECK(tail_ratio(64, 1) < tail_ratio(16, 1));
   CHECK(tail_ratio(256, 1) == Approx(0.02).epsilon(0.15));

@@ -13,6 +13,11 @@ namespace {
 using doctest::Approx;
 using test::tensor_of;
 
+/// Shows the probe an event of a module "a.b".
+void show(Probe& probe, Event::Kind kind, const char* what, const Tensor& tensor) {
+  probe.see({kind, "a.b", what, ModelSide::none, tensor});
+}
+
 /// The number of the only record, after checking what it is called.
 double only(const Probe& probe, const std::string& what, const std::string& statistic) {
   REQUIRE(probe.records().size() == 1);
@@ -25,26 +30,26 @@ double only(const Probe& probe, const std::string& what, const std::string& stat
 
 TEST_CASE("values are recorded as their rms") {
   Probe probe;
-  probe.value("a.b", "linear", tensor_of({2, 2}, {1, -1, 1, 5}));
+  show(probe, Event::Kind::result, "linear", tensor_of({2, 2}, {1, -1, 1, 5}));
   CHECK(only(probe, "linear", "rms") == Approx(std::sqrt(7.0)));
 }
 
 TEST_CASE("gradients are recorded as their rms") {
   Probe probe;
-  probe.gradient("a.b", "linear", tensor_of({3}, {2, -1, 2}));
+  show(probe, Event::Kind::gradient, "linear", tensor_of({3}, {2, -1, 2}));
   CHECK(only(probe, "linear", "gradient_rms") == Approx(std::sqrt(3.0)));
 }
 
 TEST_CASE("scores are recorded as their standard deviation and maximum") {
   Probe probe;
-  probe.value("a.b", "scores", tensor_of({1, 1, 2, 2}, {1, 2, 3, 6}));
+  show(probe, Event::Kind::quantity, "scores", tensor_of({1, 1, 2, 2}, {1, 2, 3, 6}));
   REQUIRE(probe.records().size() == 4);  // of the layer and of its only head
   CHECK(probe.records()[0].statistic == "std");
   CHECK(probe.records()[0].number == Approx(std::sqrt(3.5)));  // squares 50/4, mean 3
   CHECK(probe.records()[1].statistic == "max");
   CHECK(probe.records()[1].number == 6);
   probe.clear();
-  probe.value("a.b", "scores", tensor_of({3}, {-7, -7, -7}));
+  show(probe, Event::Kind::quantity, "scores", tensor_of({3}, {-7, -7, -7}));
   CHECK(probe.records()[0].number == 0);
   CHECK(probe.records()[1].number == -7);
 }
@@ -52,7 +57,7 @@ TEST_CASE("scores are recorded as their standard deviation and maximum") {
 TEST_CASE("scores of hidden keys, marked by NaN, do not count") {
   const double hidden = std::numeric_limits<double>::quiet_NaN();
   Probe probe;
-  probe.value("a.b", "scores", tensor_of({1, 2, 2}, {1, hidden, 3, hidden}));
+  show(probe, Event::Kind::quantity, "scores", tensor_of({1, 2, 2}, {1, hidden, 3, hidden}));
   REQUIRE(probe.records().size() == 2);
   CHECK(probe.records()[0].number == 1);
   CHECK(probe.records()[1].number == 3);
@@ -60,7 +65,7 @@ TEST_CASE("scores of hidden keys, marked by NaN, do not count") {
 
 double entropy_of(const Tensor& weights) {
   Probe probe;
-  probe.value("a.b", "weights", weights);
+  show(probe, Event::Kind::quantity, "weights", weights);
   CHECK(probe.records().at(0).statistic == "entropy");
   return probe.records()[0].number;
 }
@@ -81,16 +86,21 @@ TEST_CASE("attention of padded queries does not count, by the lengths of the sid
   const Tensor scores = tensor_of({2, 1, 2, 2}, {1, 1, 50, 3, 7, 7, 90, 2});
   const Tensor weights = tensor_of({2, 1, 2, 2}, {0.5, 0.5, 0.75, 0.25, 0.5, 0.5, 1, 0});
   const double uneven = -(0.75 * std::log(0.75) + 0.25 * std::log(0.25)) / std::log(2.0);
-  const auto max_of = [&](Probe probe, const char* path) {
-    probe.value(path, "scores", scores);
-    return probe.records().at(1).number;
+  const auto first_of = [](Probe& probe, const char* statistic, const Event& event) {
+    probe.take_records();
+    probe.see(event);
+    for (const Probe::Record& record : probe.records())
+      if (record.statistic == statistic) return record.number;
+    return -1.0;
   };
-  const auto entropy_at = [&](Probe probe, const char* path) {
-    probe.value(path, "weights", weights);
-    return probe.records().at(0).number;
+  const auto max_on = [&](Probe& probe, ModelSide side) {
+    return first_of(probe, "max", {Event::Kind::quantity, "a", "scores", side, scores});
+  };
+  const auto entropy_on = [&](Probe& probe, ModelSide side) {  // of a layer whose scores were not shown
+    return first_of(probe, "entropy", {Event::Kind::quantity, "b", "weights", side, weights});
   };
   Probe probe;
-  CHECK(max_of(probe, "encoder.0.self_attention") == 90);
+  CHECK(max_on(probe, ModelSide::source) == 90);
   Batch batch;  // of three, of which a replica has two
   batch.size = 3;
   batch.source_length = batch.target_length = 9;
@@ -99,11 +109,49 @@ TEST_CASE("attention of padded queries does not count, by the lengths of the sid
   batch.target_lengths = {1, 2, 9};
   CHECK(probe.watch(0, batch) == &probe);
   CHECK(probe.watch(1, batch) == nullptr);  // of all batches of an update alike, the first
-  CHECK(max_of(probe, "encoder.0.self_attention") == 50);
-  CHECK(max_of(probe, "decoder.0.self_attention") == 90);
-  CHECK(max_of(probe, "decoder.0.cross_attention") == 90);
-  CHECK(entropy_at(probe, "encoder.0.self_attention") == Approx((1 + uneven + 1) / 3));
-  CHECK(entropy_at(probe, "decoder.0.cross_attention") == Approx(1));
+  CHECK(max_on(probe, ModelSide::source) == 50);
+  CHECK(max_on(probe, ModelSide::target) == 90);
+  CHECK(max_on(probe, ModelSide::none) == 90);
+  CHECK(entropy_on(probe, ModelSide::source) == Approx((1 + uneven + 1) / 3));
+  CHECK(entropy_on(probe, ModelSide::target) == Approx(1));
+}
+
+TEST_CASE("an inner quantity that has no entry in the table is recorded as its rms") {
+  Probe probe;
+  show(probe, Event::Kind::quantity, "gate", tensor_of({2}, {1, 7}));
+  CHECK(only(probe, "gate", "rms") == 5);
+}
+
+TEST_CASE("a program adds a quantity by one entry of the table") {
+  probe_quantities().push_back([](ProbedUpdate& update) {
+    update.on("gate", [&update](const Event& gate) {
+      update.record(gate.path, "gate", "first", static_cast<double>(gate.tensor.data()[0]));
+    });
+  });
+  Probe probe;
+  probe_quantities().pop_back();
+  show(probe, Event::Kind::quantity, "gate", tensor_of({2}, {3, 7}));
+  CHECK(only(probe, "gate", "first") == 3);
+}
+
+TEST_CASE("how many of the update's pairs were watched is recorded") {
+  Probe probe;
+  Batch batch;
+  batch.size = 5;
+  batch.source_lengths = batch.target_lengths = std::vector<std::size_t>(5);
+  probe.watch(0, batch);
+  probe.watch(1, batch);
+  const Tensor tokens = full({3, 2, 4}, 1);  // of a replica's slice of the first batch
+  probe.see({Event::Kind::quantity, "embedding", "tokens", ModelSide::source, tokens});
+  probe.see({Event::Kind::quantity, "embedding", "tokens", ModelSide::target, tokens});
+  probe.take_records();
+  probe.parameters({});
+  REQUIRE(probe.records().size() == 2);
+  for (const Probe::Record& record : probe.records()) {
+    CHECK(record.path == "model");
+    CHECK(record.what == "coverage");
+    CHECK(record.number == (record.statistic == "pairs" ? 3 : 10));
+  }
 }
 
 TEST_CASE("parameters are recorded as norms, with their gradients' where they have one") {
@@ -120,9 +168,9 @@ TEST_CASE("parameters are recorded as norms, with their gradients' where they ha
 
 TEST_CASE("leaves and empty values are not recorded") {
   Probe probe;
-  probe.value("a.b", "parameter", tensor_of({1}, {1}));
-  probe.value("a.b", "constant", tensor_of({1}, {1}));
-  probe.value("a.b", "linear", Tensor(Shape{0, 3}));
+  show(probe, Event::Kind::leaf, "parameter", tensor_of({1}, {1}));
+  show(probe, Event::Kind::leaf, "constant", tensor_of({1}, {1}));
+  show(probe, Event::Kind::result, "linear", Tensor(Shape{0, 3}));
   CHECK(probe.records().empty());
 }
 

@@ -1,4 +1,5 @@
 #include "tests/train/probe/watched_pass.hpp"
+#include "train/optimizers/sgd.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -31,9 +32,9 @@ TEST_CASE("the two sides of a tied matrix's gradient add up to the whole") {
     test::Recorder recorder;
     test::pass(toy, batch, &recorder);
     const Tensor& whole = toy.parameters.find("target_embedding.weight").gradient.sum;
-    const Tensor& output = recorder.only("output: weight_gradient");
+    const Tensor& output = recorder.only("target_embedding.weight: gradient_from_logits");
     Tensor input = zeros(whole.shape());
-    const auto& inputs = recorder.values.at("target_embedding: weight_gradient");
+    const auto& inputs = recorder.values.at("target_embedding.weight: gradient_from_lookups");
     CHECK(inputs.size() == (tie == Tie::all ? 2 : 1));
     for (const Tensor& one : inputs)
       for (std::size_t i = 0; i < input.size(); ++i) input.data()[i] += one.data()[i];
@@ -57,6 +58,11 @@ TEST_CASE("an untied matrix has one side") {
   CHECK(watched.count("target_embedding.weight", "parameter", "gradient_norm") == 1);
   CHECK(watched.count("target_embedding.weight", "parameter", "gradient_norm_input") == 0);
   CHECK(watched.count("target_embedding.weight", "parameter", "gradient_norm_output") == 0);
+}
+
+/// Shows the probe that a side of the model looks rows of a matrix up.
+void look_up(Probe& probe, const std::string& matrix, ModelSide side) {
+  probe.see({Event::Kind::quantity, matrix, "gradient_from_lookups", side, full({1}, 0)});
 }
 
 /// The numbers of `path` that updated() records.
@@ -84,6 +90,8 @@ TEST_CASE("update ratios are the step over the weight, of embeddings by whether 
   probe.watch(0, batch);
   batch.source = {2, 3, 0};
   probe.watch(1, batch);  // all batches of an update count
+  look_up(probe, "target_embedding.weight", ModelSide::target);
+  look_up(probe, "source_embedding.weight", ModelSide::source);
   probe.parameters(parameters);
   CHECK(probe.take_records().size() == 4);
   for (Parameter& parameter : parameters)
@@ -113,6 +121,8 @@ TEST_CASE("a matrix of both sides is touched by either") {
   batch.source_lengths = batch.target_lengths = {1};
   Probe probe;
   probe.watch(0, batch);
+  look_up(probe, "target_embedding.weight", ModelSide::source);
+  look_up(probe, "target_embedding.weight", ModelSide::target);
   probe.parameters(parameters);
   probe.take_records();
   parameters[0].value.data()[0] += 1;

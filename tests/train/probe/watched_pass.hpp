@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tests/train/toy.hpp"
+#include "train/batch_loss.hpp"
 #include "train/probe/probe.hpp"
 
 #include <doctest/doctest.h>
@@ -32,12 +33,7 @@ inline double pass(Toy& toy, const Batch& batch, Observer* observer) {
   TapeOptions options;
   options.observer = observer;
   Tape tape(options);
-  const Variable encoded =
-      toy.transformer.encode(tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths);
-  const Variable hidden =
-      toy.transformer.decode({batch.target_input, batch.size, batch.target_length}, encoded, batch.source_lengths);
-  const Variable loss =
-      toy.transformer.loss(hidden, batch.target_output, {0, Vocabulary::pad, static_cast<Real>(batch.target_tokens())});
+  const Variable loss = batch_loss(toy.transformer, tape, batch, 0, static_cast<Real>(batch.target_tokens()));
   const auto number = static_cast<double>(loss.value().data()[0]);
   tape.backward(loss);
   return number;

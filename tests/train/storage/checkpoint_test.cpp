@@ -2,6 +2,8 @@
 
 #include "tests/data/temporary_directory.hpp"
 #include "tests/train/toy.hpp"
+#include "train/optimizers/adam.hpp"
+#include "train/optimizers/sgd.hpp"
 #include "train/storage/files.hpp"
 #include "train/storage/safetensors.hpp"
 

@@ -1,6 +1,7 @@
 #include "autograd/base/random.hpp"
 #include "tests/data/temporary_directory.hpp"
 #include "tests/train/toy.hpp"
+#include "train/optimizers/adam.hpp"
 #include "train/storage/checkpoint.hpp"
 #include "train/storage/files.hpp"
 #include "train/storage/safetensors.hpp"

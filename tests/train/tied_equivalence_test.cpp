@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-// R3: with one matrix for input and output, the factor can stand at either end: N(0, 1/d) times sqrt(d) at the input
+// With one matrix for input and output, the factor can stand at either end: N(0, 1/d) times sqrt(d) at the input
 // and N(0, 1) divided by sqrt(d) at the output are the same function. They also train alike if the second form's
 // embeddings get sqrt(d) times the learning rate and epsilon / sqrt(d) with Adam, d times the learning rate with SGD.
 
@@ -25,7 +25,7 @@ Arm at_output(double rate_multiplier, double epsilon_factor) {
 // 48 has no exact root, so rounding differs from the first update on and is amplified by training.
 constexpr double tolerance = sizeof(Real) == 4 ? 1e-5 : 1e-10;
 
-TEST_CASE("R3: tied, a factor at the input is its inverse at the output") {
+TEST_CASE("tied, a factor at the input is its inverse at the output") {
   for (const Tie tie : {Tie::decoder, Tie::all})
     for (const std::size_t d : {16, 48, 64}) {
       CAPTURE(name_of(tie));

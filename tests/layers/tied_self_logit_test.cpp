@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-// R5: with one matrix for the decoder's input and its output, an untrained decoder predicts the token it was just
+// With one matrix for the decoder's input and its output, an untrained decoder predicts the token it was just
 // given: the shortcuts carry alpha E[y] to the output, which multiplies it by E[y] again. In units of the other logits'
 // standard deviation (which is 1 for N(0, 1/d)) that logit is alpha / sqrt(alpha^2 / d + v), where v is the variance of
 // a position's encoding over its columns (the last LayerNorm removes the mean): close to sqrt(d) with alpha = sqrt(d).
@@ -56,7 +56,7 @@ Logits measure(std::size_t d, Tie tie, const Scale& alpha, std::size_t layers) {
   return result;
 }
 
-TEST_CASE("R5: a tied decoder without layers gives its own input token a logit near sqrt(d)") {
+TEST_CASE("a tied decoder without layers gives its own input token a logit near sqrt(d)") {
   const Scale root = Scale::Rule::sqrt_dim, one = Scale::Rule::one;
   struct Case {
     std::size_t d;
@@ -72,7 +72,7 @@ TEST_CASE("R5: a tied decoder without layers gives its own input token a logit n
   }
 }
 
-TEST_CASE("R5: layers between input and output lower it") {
+TEST_CASE("layers between a tied input and output lower the logit of the decoder's own input") {
   double above = 1e9;
   for (const std::size_t layers : {0, 1, 2}) {
     CAPTURE(layers);

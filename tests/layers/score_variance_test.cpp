@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-// R6: at the start, queries and keys are independent of each other, so their d_k products add up like a random walk:
+// At the start, queries and keys are independent of each other, so their d_k products add up like a random walk:
 // the standard deviation of unscaled scores grows as d_k^(1/2). A factor d_k^(-1/2) makes it constant, 1/d_k makes it
 // fall.
 
@@ -52,7 +52,7 @@ double exponent(const Scale& factor) {
   return (xy - x * y) / (xx - x * x);
 }
 
-TEST_CASE("R6: the scores' standard deviation goes as d_k^(1/2), d_k^0 and d_k^(-1/2)") {
+TEST_CASE("the scores' standard deviation goes as d_k^(1/2), d_k^0 and d_k^(-1/2)") {
   CHECK(std::fabs(exponent(Scale::Rule::one) - 0.5) <= 0.03);
   CHECK(std::fabs(exponent(Scale::Rule::inv_sqrt_dim)) <= 0.03);
   CHECK(std::fabs(exponent(Scale::Rule::inv_dim) + 0.5) <= 0.03);

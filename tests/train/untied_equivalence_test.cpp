@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-// R2: with an output matrix of its own, the factor on the input embeddings is a learning rate. A factor alpha on
+// With an output matrix of its own, the factor on the input embeddings is a learning rate. A factor alpha on
 // embeddings of deviation sigma trains exactly as none on embeddings of alpha sigma, at the learning rate alpha^2 lr
 // with SGD, and alpha lr with epsilon / alpha with Adam. At these widths alpha = sqrt(d) is a power of two, so that
 // nothing rounds differently: "exactly" means every bit of every loss.
@@ -31,8 +31,8 @@ Arm unscaled(std::size_t d, bool rates) {
   return arm;
 }
 
-TEST_CASE_TEMPLATE("R2: untied, a factor on the embeddings is a change of their learning rate, bit for bit",
-                   AnyOptimizer, Sgd, Adam) {
+TEST_CASE_TEMPLATE("untied, a factor on the embeddings is a change of their learning rate, bit for bit", AnyOptimizer,
+                   Sgd, Adam) {
   for (const std::size_t d : {16, 64, 256}) {
     CAPTURE(d);
     CurveOptions options;
@@ -44,7 +44,8 @@ TEST_CASE_TEMPLATE("R2: untied, a factor on the embeddings is a change of their 
   }
 }
 
-TEST_CASE_TEMPLATE("R2: at equal rates, or clipped by the global norm, they part", AnyOptimizer, Sgd, Adam) {
+TEST_CASE_TEMPLATE("untied, a factor changes the curve at equal rates, or where the global norm clips", AnyOptimizer,
+                   Sgd, Adam) {
   CurveOptions options;
   options.updates = 20;
   const auto gap = [&](bool rates) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-// R8: does the 1/sqrt(d_k) of the first attention layer undo the sqrt(d) on the embeddings? The input is token plus
+// Does the 1/sqrt(d_k) of the first attention layer undo the sqrt(d) on the embeddings? The input is token plus
 // position, so a score is the sum of four products. Multiplying the tokens by sqrt(d) multiplies them by d, sqrt(d),
 // sqrt(d) and 1: no one constant takes all of that back. A norm in front of the layer removes the common factor of the
 // input and leaves the shift from positions to tokens.
@@ -73,7 +73,7 @@ double deviation(const Scale& alpha, const Scores& scores) {
 
 const Scale one = Scale::Rule::one, root = Scale::Rule::sqrt_dim;
 
-TEST_CASE("R8: the four parts of a score grow by d, sqrt(d), sqrt(d) and 1") {
+TEST_CASE("the four parts of a score grow by d, sqrt(d), sqrt(d) and 1") {
   const auto growth = [](const auto& scores) { return deviation(root, scores) / deviation(one, scores); };
   const double root_d = std::sqrt(static_cast<double>(d));
   const auto is = [](double value) { return doctest::Approx(value).epsilon(0.05); };
@@ -83,7 +83,7 @@ TEST_CASE("R8: the four parts of a score grow by d, sqrt(d), sqrt(d) and 1") {
   CHECK(growth([](const First& f) { return f.scores(f.position, f.position); }) == is(1));
 }
 
-TEST_CASE("R8: the four parts are all there is") {
+TEST_CASE("the four parts of a score are all there is") {
   const First first(root, 1);
   const Tensor total = first.scores(first.both, first.both);
   Tensor sum = zeros(total.shape());
@@ -95,7 +95,7 @@ TEST_CASE("R8: the four parts are all there is") {
   CHECK(test::relative_difference(sum, total) < test::rounding);
 }
 
-TEST_CASE("R8: behind a norm the total keeps its size") {
+TEST_CASE("behind a norm, a factor on the tokens leaves the size of the scores") {
   const auto behind_norm = [](const First& f) { return f.scores(normed(f.both), normed(f.both)); };
   CHECK(deviation(root, behind_norm) == doctest::Approx(deviation(one, behind_norm)).epsilon(0.1));
   const auto total = [](const First& f) { return f.scores(f.both, f.both); };

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-// R7: what a large d_k does to the gradient that reaches a query through an unscaled softmax. It does not vanish
+// What a large d_k does to the gradient that reaches a query through an unscaled softmax. It does not vanish
 // everywhere: most rows are saturated and get almost none, while the few in which two keys compete get a large one. The
 // median falls, the mean does not: heavy tails. With the factor d_k^(-1/2) the distribution keeps its shape.
 
@@ -46,7 +46,7 @@ Gradients measure(std::size_t head_width, double factor) {
   return result;
 }
 
-TEST_CASE("R7: unscaled, the median gradient of a query falls far below the mean; scaled, it stays beside it") {
+TEST_CASE("unscaled, the median gradient of a query falls far below the mean; scaled, it stays beside it") {
   double ratio_above = 1e9, mean_below = 0;
   for (const std::size_t head_width : {4, 16, 64, 256}) {
     CAPTURE(head_width);

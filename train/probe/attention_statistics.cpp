@@ -1,35 +1,15 @@
-#include "train/probe/attention_probe.hpp"
+#include "train/probe/attention_statistics.hpp"
 
 #include "autograd/blas.hpp"
-#include "autograd/kernels/elementwise.hpp"
+#include "train/probe/statistics.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
 
 namespace surd {
 namespace {
-
-struct Moments {
-  double count = 0, sum = 0, squares = 0, max = -std::numeric_limits<double>::infinity();
-
-  void add(double value) {
-    ++count;
-    sum += value;
-    squares += value * value;
-    max = std::max(max, value);
-  }
-  double std() const {
-    return count == 0 ? 0 : std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count)));
-  }
-};
-
-double mean(const std::vector<double>& values) {
-  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 /// Rows of [B, H, Tq, n]; of other shapes, one query each without heads.
 struct Rows {
@@ -40,7 +20,7 @@ struct Rows {
         count(row_count(x)),
         width(row_length(x)) {}
   std::size_t head(std::size_t row) const { return row / queries % heads; }
-  bool counts(const QueryFilter& filter, std::size_t row) const {
+  bool counts(const PositionFilter& filter, std::size_t row) const {
     return !with_heads || filter(row / queries / heads, row % queries);
   }
 
@@ -87,8 +67,6 @@ void report_norms(const std::string& what, const Norms& norms, const StatisticSi
   });
 }
 
-double norm(const Real* x, std::size_t n) { return std::sqrt(static_cast<double>(kernels::dot(x, x, n))); }
-
 /// x W^T: [..., d], [out, d] -> [rows, out]
 Tensor project(const Tensor& x, const Tensor& weight) {
   Tensor y(Shape{row_count(x), weight.shape()[0]});
@@ -98,19 +76,6 @@ Tensor project(const Tensor& x, const Tensor& weight) {
 }
 
 }  // namespace
-
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) return 0;
-  // A model that diverges has them, and they have no order.
-  if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); }))
-    return std::numeric_limits<double>::quiet_NaN();
-  const double place = q * static_cast<double>(values.size() - 1);
-  const auto below = values.begin() + static_cast<std::ptrdiff_t>(place);
-  std::nth_element(values.begin(), below, values.end());
-  const double above = below + 1 == values.end() ? *below : *std::min_element(below + 1, values.end());
-  const double share = place - std::floor(place);
-  return share == 0 || above == *below ? *below : *below + share * (above - *below);  // they may be infinite
-}
 
 AttentionShape attention_shape(const Tensor& scores) {
   const Rows rows(scores);
@@ -123,7 +88,7 @@ AttentionShape attention_shape(const Tensor& scores) {
   return shape;
 }
 
-void report_scores(const Tensor& scores, const QueryFilter& counts, const StatisticSink& report) {
+void report_scores(const Tensor& scores, const PositionFilter& counts, const StatisticSink& report) {
   const Rows rows(scores);
   Groups<Moments> groups(rows.with_heads, rows.heads);
   for (std::size_t r = 0; r < rows.count; ++r) {
@@ -140,7 +105,7 @@ void report_scores(const Tensor& scores, const QueryFilter& counts, const Statis
   });
 }
 
-void report_weights(const Tensor& weights, const AttentionShape& shape, const QueryFilter& counts,
+void report_weights(const Tensor& weights, const AttentionShape& shape, const PositionFilter& counts,
                     const StatisticSink& report) {
   const Rows rows(weights);
   Groups<Weights> groups(rows.with_heads, rows.heads);
@@ -175,7 +140,7 @@ void report_weights(const Tensor& weights, const AttentionShape& shape, const Qu
   });
 }
 
-void report_scores_gradient(const Tensor& gradient, const AttentionShape& shape, const QueryFilter& counts,
+void report_scores_gradient(const Tensor& gradient, const AttentionShape& shape, const PositionFilter& counts,
                             const StatisticSink& report) {
   const Rows rows(gradient);
   if (shape.visible.size() != rows.count) return;
@@ -188,7 +153,7 @@ void report_scores_gradient(const Tensor& gradient, const AttentionShape& shape,
   report_norms("scores_gradient", norms, report);
 }
 
-void report_query_gradient(const Tensor& gradient, const AttentionShape& shape, const QueryFilter& counts,
+void report_query_gradient(const Tensor& gradient, const AttentionShape& shape, const PositionFilter& counts,
                            const StatisticSink& report) {
   const std::size_t places = row_count(gradient);
   if (gradient.dimension() != 3 || gradient.shape()[1] != shape.queries || shape.heads == 0 ||
@@ -208,7 +173,7 @@ void report_query_gradient(const Tensor& gradient, const AttentionShape& shape, 
   report_norms("query_gradient", norms, report);
 }
 
-void report_score_parts(const ScorePartsInput& input, const QueryFilter& counts, const StatisticSink& report) {
+void report_score_parts(const ScorePartsInput& input, const PositionFilter& counts, const StatisticSink& report) {
   const std::size_t batch = input.tokens.shape()[0], length = input.tokens.shape()[1];
   const std::size_t q_row = input.query.shape()[0], k_row = input.key.shape()[0], width = q_row / input.heads;
   const std::size_t shared_by = q_row / k_row;

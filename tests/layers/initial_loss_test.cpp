@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-// R4: before the first update, the loss is set by s, the standard deviation of the output logits. With hidden states of
+// Before the first update, the loss is set by s, the standard deviation of the output logits. With hidden states of
 // rms 1 that know nothing of the output matrix, s = sigma sqrt(d), and the mean of V exponentials of N(0, s^2) makes
 // the loss ln V + s^2 / 2 while s is small. When s is large the largest logit alone counts: about s sqrt(2 ln V).
 
@@ -30,7 +30,7 @@ double initial_loss(std::size_t vocabulary, std::size_t d, const Scale& sigma) {
   return static_cast<double>(output.loss(hidden, targets, {Real(0), -1, Real(states)}).value()[0]);
 }
 
-TEST_CASE("R4: the initial loss is ln V + s^2/2 for small logits and at most 1.1 s sqrt(2 ln V) for large ones") {
+TEST_CASE("the initial loss is ln V + s^2/2 for small logits and at most 1.1 s sqrt(2 ln V) for large ones") {
   for (const std::size_t d : {64, 256})
     for (const std::size_t vocabulary : {32, 128, 500, 2000})
       for (const Scale& sigma : {Scale(Scale::Rule::inv_sqrt_dim), Scale::constant(0.02), Scale::constant(1)}) {
