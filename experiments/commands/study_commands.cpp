@@ -5,6 +5,7 @@
 #include "experiments/program/folders.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
+#include "experiments/study/file/claims.hpp"
 #include "experiments/study/file/study_fields.hpp"
 #include "experiments/study/report/group_report.hpp"
 #include "experiments/study/report/study_tables.hpp"
@@ -188,7 +189,7 @@ int study_list_command() {
   const std::string folder = studies_folder().string();
   std::size_t studies = 0;
   for (const std::string& name : names_in(folder)) {
-    if (fs::path(name).extension() != ".yaml") continue;
+    if (fs::path(name).extension() != ".yaml" || name == claims_file) continue;
     ++studies;
     const YamlDocument document = YamlDocument::load(fs::path(folder) / name);
     const YamlNode* title = document.root().find("title");
