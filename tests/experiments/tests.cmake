@@ -39,7 +39,7 @@ if(SYSTEM_PYTHON AND CHROMIUM AND CHROMEDRIVER)
   if(no_selenium EQUAL 0 AND PLOTLY_SOURCE)
     add_executable(write_report experiments/study/write_report.cpp experiments/study/report_fixture.cpp)
     target_link_libraries(write_report PRIVATE surd_study surd_warnings)
-    surd_precompile(write_report program)
+    surd_precompile(write_report program)  # not program_tests: it links no doctest
     add_test(NAME report_browser
       COMMAND ${SYSTEM_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/study/report_browser.py --write $<TARGET_FILE:write_report>
               --chromium ${CHROMIUM} --driver ${CHROMEDRIVER} ${CMAKE_CURRENT_BINARY_DIR}/report-fixture)

@@ -1,7 +1,7 @@
+#include "experiments/study/report/export.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/program/exit_code.hpp"
-#include "experiments/study/report/export.hpp"
 #include "experiments/study/work/study_folder.hpp"
 
 namespace surd {

@@ -3,6 +3,7 @@
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/folders.hpp"
 #include "experiments/program/text_format.hpp"
+#include "experiments/study/file/claims.hpp"
 #include "train/storage/files.hpp"
 
 #include <filesystem>
@@ -16,7 +17,7 @@ int study_list_command() {
   const std::string folder = studies_folder().string();
   std::size_t studies = 0;
   for (const std::string& name : names_in(folder)) {
-    if (fs::path(name).extension() != ".yaml") continue;
+    if (fs::path(name).extension() != ".yaml" || name == claims_file) continue;
     ++studies;
     const YamlDocument document = YamlDocument::load(fs::path(folder) / name);
     const YamlNode* title = document.root().find("title");

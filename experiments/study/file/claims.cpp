@@ -1,28 +1,52 @@
 #include "experiments/study/file/claims.hpp"
 
-#include <array>
+#include "experiments/config/read_options.hpp"
+#include "experiments/program/folders.hpp"
+
+#include <set>
+#include <vector>
 
 namespace surd {
+namespace {
+
+struct ClaimFields {
+  std::size_t number = 0;
+  std::string text;
+
+  void fields(Fields& f) {
+    f("number", number, "what studies refer to it by", at_least(1));
+    f("text", text, "the claim, one sentence without its full stop");
+    f.rule(number > 0, "number", "is required");
+    f.rule(!text.empty(), "text", "is required");
+  }
+};
+
+struct ClaimsFields {
+  std::vector<ClaimFields> claims;
+
+  void fields(Fields& f) {
+    f("claims", claims, "what people say about the factors");
+    std::set<std::size_t> numbers;
+    for (const ClaimFields& claim : claims) numbers.insert(claim.number);
+    f.rule(!claims.empty(), "claims", "is required");
+    f.rule(numbers.size() == claims.size(), "claims", "must have numbers that differ");
+  }
+};
+
+}  // namespace
+
+std::map<std::size_t, std::string> read_claims(const std::filesystem::path& file) {
+  ClaimsFields fields;
+  read_options(YamlDocument::load(file), fields);
+  std::map<std::size_t, std::string> texts;
+  for (ClaimFields& claim : fields.claims) texts.emplace(claim.number, std::move(claim.text));
+  return texts;
+}
 
 std::string_view claim_text(std::size_t claim) {
-  static constexpr std::array<std::string_view, 16> texts = {
-      "Embeddings are scaled because the embedding and the output matrix are shared",
-      "The factor on the embeddings is not needed",
-      "The factor balances tokens and positions",
-      "The factor on the embeddings cancels with the 1/sqrt(d_k) of the first attention layer",
-      "The factor keeps gradients from growing too large or too small",
-      "Embeddings start with standard deviation 1/sqrt(d), so sqrt(d) restores unit variance",
-      "The input is one-hot, so a token is as large as its row, whatever the vocabulary",
-      "The factor on the embeddings and the one on the scores follow one principle, unit variance",
-      "For large d_k the softmax of unscaled scores lies where gradients are extremely small",
-      "Dividing scores by d_k would be too much",
-      "The growth of scores with d_k is an artefact of the start",
-      "Subtracting the maximum from scores is not the same as dividing them",
-      "Dividing preserves the ratios that softmax relies on",
-      "The printed examples of softmax outputs are right",
-      "Values must be close together before the softmax",
-      "The paper does not mention the factor on the embeddings"};
-  return claim >= 1 && claim <= texts.size() ? texts[claim - 1] : std::string_view();
+  static const std::map<std::size_t, std::string> texts = read_claims(studies_folder() / claims_file);
+  const auto found = texts.find(claim);
+  return found == texts.end() ? std::string_view() : found->second;
 }
 
 }  // namespace surd

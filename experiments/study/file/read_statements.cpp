@@ -41,8 +41,8 @@ void StudyReader::read_metrics(Study& study) {
   Names names;
   for (std::size_t i = 0; i < fields_.metrics.size(); ++i) {
     const MetricFields& fields = fields_.metrics[i];
-    MetricSpec metric{fields.name, fields.kind.name(), fields.kind.make(), fields.unit, fields.lower_is_better,
-                      element("metrics", i)};
+    MetricSpec metric{fields.name, fields.kind.name(),     fields.kind.make(),
+                      fields.unit, fields.lower_is_better, element("metrics", i)};
     const YamlNode* node = written("metrics", i);
     if (node == nullptr || node->find("lower_is_better") == nullptr)
       metric.lower_is_better = metric.metric->lower_is_better();
@@ -60,8 +60,8 @@ void StudyReader::read_metrics(Study& study) {
     add(origin, "tuning.metric",
         fmt::format("there is no metric '{}'{}", shown(study.tuning->metric), not_among(study.tuning->metric, names)));
   else
-    require(!study.metrics[static_cast<std::size_t>(found - names.begin())].metric->of_tuning(), origin, "tuning.metric",
-            "is found from the tuning itself; name one that a single run has");
+    require(!study.metrics[static_cast<std::size_t>(found - names.begin())].metric->of_tuning(), origin,
+            "tuning.metric", "is found from the tuning itself; name one that a single run has");
 }
 
 void StudyReader::check_metric(const MetricSpec& metric, const Study& study, const std::string& path) {
@@ -139,7 +139,8 @@ void StudyReader::check_hypothesis(const Hypothesis& hypothesis, const YamlNode*
   const Statement::Complain complain = [&](const char* key, std::string message) {
     add(hypothesis.origin, fmt::format("{}.{}", path, key), std::move(message));
   };
-  if (hypothesis.claim != 0 && std::find(study.claims.begin(), study.claims.end(), hypothesis.claim) == study.claims.end())
+  if (hypothesis.claim != 0 &&
+      std::find(study.claims.begin(), study.claims.end(), hypothesis.claim) == study.claims.end())
     complain("claim", fmt::format("{} is none of the study's claims; add it to 'claims'", hypothesis.claim));
   if (hypothesis.regime == Regime::tuned && !study.tuning)
     complain("regime", "is tuned, and the study has no tuning; add 'tuning', or make it shared");

@@ -22,28 +22,9 @@ Json rounded(const std::vector<double>& values) {
   return json;
 }
 
-const char* word(Series::Kind kind) {
-  switch (kind) {
-    case Series::Kind::mean: return "mean";
-    case Series::Kind::seeds: return "seeds";
-    case Series::Kind::theory: return "theory";
-    case Series::Kind::chosen: return "chosen";
-  }
-  return "";
-}
-
-const char* word(Chart::Kind kind) {
-  switch (kind) {
-    case Chart::Kind::lines: return "lines";
-    case Chart::Kind::heatmap: return "heatmap";
-    case Chart::Kind::intervals: return "intervals";
-  }
-  return "";
-}
-
 Json to_json(const Series& series) {
   Json json = {{"name", series.name},
-               {"kind", word(series.kind)},
+               {"kind", name_of(series.kind)},
                {"style", series.style},
                {"x", rounded(series.x)},
                {"y", rounded(series.y)}};
@@ -86,6 +67,9 @@ bool in_table(const Series& series) { return series.kind == Series::Kind::mean |
 
 }  // namespace
 
+std::vector<std::string> names_of(Series::Kind) { return {"mean", "seeds", "theory", "chosen"}; }
+std::vector<std::string> names_of(Chart::Kind) { return {"lines", "heatmap", "intervals"}; }
+
 std::string number_text(double value) {
   if (!std::isfinite(value)) return "\u2013";
   const double size = std::abs(value);
@@ -99,41 +83,15 @@ std::string number_text(double value, const statistics::Interval& interval) {
   return fmt::format("{} [{}, {}]", number_text(value), number_text(interval.low), number_text(interval.high));
 }
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
-std::string to_html(const Table& table) {
-  const std::string caption = escaped(table.caption);
-  std::string html = fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-      "aria-label=\"{}\"><table><caption>{}</caption>\n<thead><tr>",
-      caption, caption);
-  for (const std::string& column : table.columns) html += fmt::format("<th scope=\"col\">{}</th>", escaped(column));
-  html += "</tr></thead>\n<tbody>\n";
-  for (const auto& row : table.rows) {
-    html += "<tr>";
-    for (std::size_t i = 0; i < row.size(); ++i)
-      html += fmt::format(i == 0 ? "<th scope=\"row\">{}</th>" : "<td>{}</td>", escaped(row[i]));
-    html += "</tr>\n";
-  }
-  return html + "</tbody></table></div>\n";
+Json to_json(const Table& table) {
+  Json json = {{"caption", table.caption}, {"columns", table.columns}, {"rows", Json::array()}};
+  for (const auto& row : table.rows)
+    json["rows"].push_back({{"heading", row.front()}, {"cells", std::vector<std::string>(row.begin() + 1, row.end())}});
+  return json;
 }
 
 Json to_json(const Chart& chart) {
-  Json json = {{"id", chart.id},        {"kind", word(chart.kind)},       {"x", to_json(chart.x)},
+  Json json = {{"id", chart.id},        {"kind", name_of(chart.kind)},    {"x", to_json(chart.x)},
                {"y", to_json(chart.y)}, {"error_bars", chart.error_bars}, {"panels", Json::array()}};
   for (const Panel& panel : chart.panels) json["panels"].push_back(to_json(panel));
   return json;

@@ -26,9 +26,8 @@ struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;  ///< the first cell of a row is its heading
 };
-/// HTML; every text in it is escaped.
-std::string to_html(const Table& table);
-std::string escaped(const std::string& text);
+/// For the template of tables.
+Json to_json(const Table& table);
 
 /// A line of a chart, or the points of a chart of intervals.
 struct Series {
@@ -44,6 +43,8 @@ struct Series {
   std::vector<double> x, y, low, high;
   std::vector<std::size_t> counts;  ///< seeds behind each point
 };
+
+std::vector<std::string> names_of(Series::Kind);
 
 /// One of several small charts of the same axes.
 struct Panel {
@@ -72,6 +73,7 @@ struct Chart {
   std::vector<Panel> panels;
   Table table;
 };
+std::vector<std::string> names_of(Chart::Kind);
 Json to_json(const Chart& chart);
 
 /// Of a chart of lines: a row a panel and x, a column a series, single seeds left out.

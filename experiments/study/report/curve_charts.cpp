@@ -19,7 +19,7 @@ constexpr Quantity quantities[] = {
 
 Chart learning_curve(const StudyRuns& runs, const Quantity& quantity, Regime regime) {
   Chart chart;
-  chart.id = fmt::format("{}-{}", quantity.id, word(regime));
+  chart.id = fmt::format("{}-{}", quantity.id, name_of(regime));
   chart.title = fmt::format("{} against update, {}", quantity.title, description(regime));
   chart.x.title = "update";
   chart.y.title = fmt::format("{} ({})", quantity.title, quantity.unit);

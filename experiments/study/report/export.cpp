@@ -43,14 +43,13 @@ std::string text_of(const std::vector<Change>& settings) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::string word(Verdict verdict) { return names_of(verdict)[static_cast<std::size_t>(verdict)]; }
 std::string p_text(const std::optional<double>& p) { return p ? short_number(*p) : ""; }
 
 /// One row a check; what belongs to the hypothesis stands in the first.
 std::vector<Cells> hypothesis_rows(const Study& study, const Analysis& analysis) {
   std::vector<Cells> rows;
   for (const HypothesisResult& result : analysis.hypotheses) {
-    const Cells first = {study.hypotheses[result.hypothesis].name, word(result.verdict)};
+    const Cells first = {study.hypotheses[result.hypothesis].name, name_of(result.verdict)};
     const Cells last = {p_text(result.p), p_text(result.p_holm)};
     if (result.checks.empty()) rows.push_back({first[0], first[1], "", "", "", last[0], last[1], "0"});
     for (std::size_t i = 0; i < result.checks.size(); ++i) {
@@ -59,7 +58,7 @@ std::vector<Cells> hypothesis_rows(const Study& study, const Analysis& analysis)
       std::string effect = known ? short_number(check.effect) : "";
       if (known && check.expected)
         effect += fmt::format(" for {} ± {}", short_number(*check.expected), short_number(*check.tolerance));
-      rows.push_back({i == 0 ? first[0] : "", i == 0 ? first[1] : word(check.verdict), check.label, effect,
+      rows.push_back({i == 0 ? first[0] : "", i == 0 ? first[1] : name_of(check.verdict), check.label, effect,
                       known ? text_of(check.interval) : "", i == 0 ? last[0] : "", i == 0 ? last[1] : "",
                       std::to_string(check.seeds.size())});
     }
@@ -72,8 +71,8 @@ std::vector<Cells> summary_rows(const Study& study, const Analysis& analysis) {
   for (const ArmSummary& summary : analysis.summaries) {
     const std::string unit = study.metric(summary.metric).unit;
     rows.push_back({summary.metric + (unit.empty() ? "" : " (" + unit + ")"), study.arms[summary.arm].name,
-                    summary.regime == Regime::tuned ? "tuned" : "shared", short_number(summary.mean),
-                    text_of(summary.interval), std::to_string(summary.seeds.size()), std::to_string(summary.censored)});
+                    name_of(summary.regime), short_number(summary.mean), text_of(summary.interval),
+                    std::to_string(summary.seeds.size()), std::to_string(summary.censored)});
   }
   return rows;
 }
@@ -109,16 +108,6 @@ std::string csv_row(const Cells& cells) {
   Cells quoted;
   for (const std::string& text : cells) quoted.push_back(csv_cell(text));
   return fmt::format("{}\n", fmt::join(quoted, ","));
-}
-
-std::string status_of(const RunResult* result) {
-  if (result == nullptr) return "missing";
-  switch (result->status) {
-    case RunResult::Status::finished: return "finished";
-    case RunResult::Status::diverged: return "diverged";
-    case RunResult::Status::failed: break;
-  }
-  return "failed";
 }
 
 }  // namespace
@@ -173,7 +162,8 @@ std::string to_csv(const Study& study, const KnownResults& known) {
     Cells left = {id};
     for (std::size_t i = 0; i < study.axes.size(); ++i)
       left.push_back(study.axes[i].levels[study.arms[run.arm].levels[i]].name);
-    left.insert(left.end(), {text_of(run.settings), std::to_string(run.seed), status_of(result)});
+    left.insert(left.end(), {text_of(run.settings), std::to_string(run.seed),
+                             result == nullptr ? "missing" : name_of(result->status)});
     for (const MetricSpec& metric : study.metrics) {
       if (metric.metric->of_tuning()) continue;
       const auto value = result == nullptr ? std::nullopt : metric_value(study, metric, run.arm, *result);

@@ -2,6 +2,7 @@
 
 #include "experiments/study/file/claims.hpp"
 #include "experiments/study/report/assets.hpp"
+#include "experiments/study/report/page.hpp"
 #include "experiments/study/report/tables.hpp"
 #include "experiments/study/work/study_folder.hpp"
 #include "train/storage/files.hpp"
@@ -51,22 +52,18 @@ std::string to_markdown(const StudyGroup& group, const GroupAnswers& answers) {
 }
 
 std::string to_html(const StudyGroup& group, const GroupAnswers& answers) {
-  const std::string question = report::escaped(group.question);
-  std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n"
-      "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<header><h1>{0}</h1></header>\n<main id=\"main\">\n",
-      question, report::css);
+  report::Json claims = report::Json::array();
   for (const auto& [claim, found] : answers) {
-    html += fmt::format("<article class=\"claim\"><h3>{} {}</h3>\n<ul>\n", report::escaped(claim_heading(claim)),
-                        report::badge(together(found)));
+    const Verdict verdict = together(found);
+    claims.push_back({{"heading", claim_heading(claim)},
+                      {"verdict", name_of(verdict)},
+                      {"sign", report::sign(verdict)},
+                      {"studies", report::Json::array()}});
     for (const GroupAnswer& answer : found)
-      html += fmt::format("<li><a href=\"{}/report.html\">{}</a>: {}</li>\n", report::escaped(answer.study),
-                          report::escaped(answer.title), report::escaped(answer.claim.sentence));
-    html += "</ul></article>\n";
+      claims.back()["studies"].push_back(
+          {{"study", answer.study}, {"title", answer.title}, {"sentence", answer.claim.sentence}});
   }
-  return html + "</main>\n</body>\n</html>\n";
+  return report::render(report::group, {{"question", group.question}, {"claims", claims}});
 }
 
 }  // namespace

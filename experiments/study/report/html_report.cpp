@@ -2,19 +2,19 @@
 
 #include "experiments/run/system_info.hpp"
 #include "experiments/study/report/assets.hpp"
+#include "experiments/study/report/page.hpp"
 #include "experiments/study/report/tables.hpp"
 #include "train/storage/files.hpp"
 
 #include <fmt/format.h>
-#include <kainjow/mustache.hpp>
 
 #include <filesystem>
 
 namespace surd {
 namespace {
 
-using kainjow::mustache::data;
 using report::Chart;
+using report::Json;
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
@@ -23,8 +23,8 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 }
 
 /// Nothing in it may end its <script> early: in a string of JSON \u003c is '<'.
-std::string script_text(const report::Json& json) {
-  return replaced(json.dump(-1, ' ', false, report::Json::error_handler_t::replace), "<", "\\u003c");
+std::string script_text(const Json& json) {
+  return replaced(json.dump(-1, ' ', false, Json::error_handler_t::replace), "<", "\\u003c");
 }
 
 /// The same for a program, where these can only stand in strings.
@@ -32,24 +32,15 @@ std::string script_text(std::string program) {
   return replaced(replaced(std::move(program), "</script", "<\\/script"), "<!--", "<\\!--");
 }
 
-data chart_data(const Chart& chart) {
-  data entry;
-  entry.set("id", chart.id);
-  entry.set("title", chart.title);
-  entry.set("alt", chart.alt);
-  entry.set("note", chart.note);
-  entry.set("table", report::to_html(chart.table));
-  return entry;
-}
-
-data section(const char* id, const std::string& title, const std::vector<Chart>& charts, const char* none) {
-  data entry, list = data::type::list;
-  for (const Chart& chart : charts) list.push_back(chart_data(chart));
-  entry.set("id", id);
-  entry.set("title", title);
-  entry.set("charts", list);
-  if (charts.empty()) entry.set("none", none);
-  return entry;
+Json section(const char* id, const std::string& title, const std::vector<Chart>& charts, const char* none) {
+  Json list = Json::array();
+  for (const Chart& chart : charts)
+    list.push_back({{"id", chart.id},
+                    {"title", chart.title},
+                    {"alt", chart.alt},
+                    {"note", chart.note},
+                    {"numbers", report::to_json(chart.table)}});
+  return {{"id", id}, {"title", title}, {"charts", list}, {"none", charts.empty() ? Json(none) : Json()}};
 }
 
 std::string state(const Study& study, const Analysis& analysis) {
@@ -57,22 +48,6 @@ std::string state(const Study& study, const Analysis& analysis) {
                                  analysis.finished, analysis.runs, analysis.diverged, analysis.failed, analysis.missing,
                                  study.arms.size(), study.seeds.size());
   return text;
-}
-
-data provenance_data(const Provenance& provenance) {
-  data system = data::type::list;
-  for (const auto& [name, value] : provenance.system) {
-    data entry;
-    entry.set("name", name);
-    entry.set("value", value);
-    system.push_back(entry);
-  }
-  data page;
-  page.set("study_text", provenance.study_text);
-  page.set("base_config", provenance.base_config.empty() ? "not known" : provenance.base_config);
-  page.set("commands", fmt::format("{}", fmt::join(provenance.commands, "\n")));
-  page.set("system", system);
-  return page;
 }
 
 }  // namespace
@@ -93,10 +68,10 @@ Provenance provenance(std::string study_text, std::string base_config, std::vect
 std::string to_html(const Study& study, const Analysis& analysis, const KnownResults& known,
                     const Provenance& provenance) {
   const report::StudyRuns runs(study, analysis, known);
-  data sections = data::type::list;
-  report::Json json = {{"charts", report::Json::array()}, {"runs", report::run_index(runs)}};
+  Json sections = Json::array();
+  Json drawn = {{"charts", Json::array()}, {"runs", report::run_index(runs)}};
   const auto add = [&](const char* id, const std::string& title, std::vector<Chart> charts, const char* none) {
-    for (const Chart& chart : charts) json["charts"].push_back(report::to_json(chart));
+    for (const Chart& chart : charts) drawn["charts"].push_back(report::to_json(chart));
     sections.push_back(section(id, title, charts, none));
   };
   add("curves", "Learning curves", report::learning_curves(runs), "No run has ended yet.");
@@ -110,28 +85,29 @@ std::string to_html(const Study& study, const Analysis& analysis, const KnownRes
 
   const bool charts_drawn = !provenance.chart_library.empty() && path_exists(provenance.chart_library);
   const report::Table unfinished = report::unfinished_table(runs);
-  data page = provenance_data(provenance);
-  page.set("title", study.title);
-  page.set("question", study.question);
-  page.set("expectation", study.expectation);
-  page.set("state", state(study, analysis));
-  if (study.quick) page.set("quick", data::type::bool_true);
-  if (analysis.missing > 0) page.set("missing", std::to_string(analysis.missing));
-  if (!charts_drawn) page.set("no_charts", data::type::bool_true);
-  page.set("claims", report::claim_cards(runs));
-  page.set("hypotheses", report::hypothesis_details(runs));
-  page.set("sections", sections);
-  page.set("unfinished", unfinished.rows.empty() ? "<p>Every run finished.</p>" : report::to_html(unfinished));
-  page.set("arms", report::to_html(report::arm_table(runs)));
-  page.set("css", report::css);
-  page.set("data", script_text(json));
-  if (charts_drawn) {
-    page.set("script", report::script);
-    page.set("plotly", script_text(read_file(provenance.chart_library)));
-  }
-  kainjow::mustache::mustache page_template(report::page);
-  expect(page_template.is_valid(), "report", "the template is damaged: {}", page_template.error_message());
-  return page_template.render(page);
+  const Json hypotheses = report::hypotheses(runs);
+  Json system = Json::array();
+  for (const auto& [name, value] : provenance.system) system.push_back({{"name", name}, {"value", value}});
+  Json page = {{"title", study.title},
+               {"question", study.question},
+               {"expectation", study.expectation},
+               {"state", state(study, analysis)},
+               {"quick", study.quick},
+               {"missing", analysis.missing > 0 ? Json(analysis.missing) : Json()},
+               {"no_charts", !charts_drawn},
+               {"claims", report::claims(runs, hypotheses)},
+               {"hypotheses", hypotheses},
+               {"sections", sections},
+               {"unfinished", unfinished.rows.empty() ? Json() : report::to_json(unfinished)},
+               {"arms", report::to_json(report::arm_table(runs))},
+               {"commands", fmt::format("{}", fmt::join(provenance.commands, "\n"))},
+               {"system", system},
+               {"study_text", provenance.study_text},
+               {"base_config", provenance.base_config.empty() ? "not known" : provenance.base_config},
+               {"data", script_text(drawn)}};
+  if (charts_drawn)
+    page.update({{"script", report::script}, {"plotly", script_text(read_file(provenance.chart_library))}});
+  return report::render(report::page, page);
 }
 
 }  // namespace surd

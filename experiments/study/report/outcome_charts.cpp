@@ -106,7 +106,7 @@ std::optional<Chart> axis_chart(const StudyRuns& runs, const MetricSpec& metric,
   for (std::size_t i = study.axes.size(); i-- > 0;)
     if (i != axis && study.axes.size() > 2) panel_axis = i;  // the first of the others
   Chart chart;
-  chart.id = fmt::format("metric-{}-{}-{}", metric.name, study.axes[axis].name, word(regime));
+  chart.id = fmt::format("metric-{}-{}-{}", metric.name, study.axes[axis].name, name_of(regime));
   chart.title = fmt::format("{} against {}, {}", metric.name, study.axes[axis].name, description(regime));
   const std::size_t panels = panel_axis ? study.axes[*panel_axis].levels.size() : 1;
   for (std::size_t i = 0; i < panels; ++i)

@@ -26,7 +26,7 @@ bool of_head(const std::string& path) { return path.find(".head") != std::string
 
 Chart probe_chart(const StudyRuns& runs, const Quantity& quantity, Regime regime, const std::set<std::string>& paths) {
   Chart chart;
-  chart.id = fmt::format("{}-{}-{}", quantity.what, quantity.statistic, word(regime));
+  chart.id = fmt::format("{}-{}-{}", quantity.what, quantity.statistic, name_of(regime));
   chart.title = fmt::format("{} over time, {}", quantity.title, description(regime));
   chart.x.title = "update";
   chart.y.title = quantity.title;

@@ -1,4 +1,4 @@
-# The report's template, style and script as a library of strings, and the plotly.js that is put into each report.
+# The report's templates, style and script as a library of strings, and the plotly.js that is put into each report.
 include(GNUInstallDirs)
 find_path(MUSTACHE_INCLUDE_DIR kainjow/mustache.hpp REQUIRED)
 
@@ -24,7 +24,7 @@ else()
   message(STATUS "plotly.js not found (Debian: python3-plotly): reports of studies will have tables only")
 endif()
 
-foreach(asset PAGE:template.html CSS:report.css SCRIPT:report.js)
+foreach(asset PAGE:template.html GROUP:group.html TABLE:table.html BADGE:badge.html CSS:report.css SCRIPT:report.js)
   string(REGEX MATCH "(.*):(.*)" matched ${asset})
   set(name REPORT_${CMAKE_MATCH_1})
   set(file ${CMAKE_CURRENT_LIST_DIR}/${CMAKE_MATCH_2})

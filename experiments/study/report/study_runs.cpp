@@ -32,7 +32,6 @@ Layout::Layout(const Study& study) {
   }
 }
 
-const char* word(Regime regime) { return regime == Regime::tuned ? "tuned" : "shared"; }
 const char* description(Regime regime) {
   return regime == Regime::tuned ? "each arm's tuned settings" : "shared settings";
 }

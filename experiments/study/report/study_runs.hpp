@@ -45,7 +45,6 @@ struct StudyRuns {
   /// Those in which any run has ended.
   std::vector<Regime> regimes() const;
 };
-const char* word(Regime regime);         ///< "shared"
 const char* description(Regime regime);  ///< "shared settings"
 
 /// Values of one run: (x, y) in the order of x.

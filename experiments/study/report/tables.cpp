@@ -1,7 +1,9 @@
 #include "experiments/study/report/tables.hpp"
 
-#include <fmt/format.h>
 #include "experiments/study/file/claims.hpp"
+#include "experiments/study/work/study_folder.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,23 +11,12 @@
 namespace surd::report {
 namespace {
 
-std::string verdict_name(Verdict verdict) { return names_of(verdict).at(static_cast<std::size_t>(verdict)); }
-
 std::string tuning_words(const Study& study, Regime regime) {
   if (regime == Regime::shared || !study.tuning) return "nothing tuned";
   std::string text;
   for (const TuningAxis& axis : study.tuning->axes)
     text += fmt::format("{}{} ({} values)", text.empty() ? "" : ", ", axis.name, axis.values.size());
   return fmt::format("tuned each arm: {} on {} seeds of its own", text, study.tuning->seeds.size());
-}
-
-const char* word(RunResult::Status status) {
-  switch (status) {
-    case RunResult::Status::finished: return "finished";
-    case RunResult::Status::diverged: return "diverged";
-    case RunResult::Status::failed: return "failed";
-  }
-  return "";
 }
 
 Table check_table(const HypothesisResult& result, const std::string& name) {
@@ -38,7 +29,7 @@ Table check_table(const HypothesisResult& result, const std::string& name) {
       values +=
           fmt::format("{}{}{}", i > 0 ? ", " : "", i < check.seeds.size() ? fmt::format("{}: ", check.seeds[i]) : "",
                       number_text(check.values[i]));
-    table.rows.push_back({check.label, verdict_name(check.verdict), number_text(check.effect, check.interval),
+    table.rows.push_back({check.label, name_of(check.verdict), number_text(check.effect, check.interval),
                           check.expected ? number_text(*check.expected) : "–",
                           check.tolerance ? number_text(*check.tolerance) : "–", std::to_string(check.seeds.size()),
                           values.empty() ? "–" : values});
@@ -48,10 +39,9 @@ Table check_table(const HypothesisResult& result, const std::string& name) {
 
 }  // namespace
 
-std::string badge(Verdict verdict) {
+std::string sign(Verdict verdict) {
   static constexpr const char* signs[] = {"✓", "✗", "?"};
-  return fmt::format("<span class=\"badge {0}\"><span aria-hidden=\"true\">{1}</span> {0}</span>",
-                     verdict_name(verdict), signs[static_cast<std::size_t>(verdict)]);
+  return signs[static_cast<std::size_t>(verdict)];
 }
 
 std::string evidence(const StudyRuns& runs, const HypothesisResult& result) {
@@ -81,41 +71,39 @@ std::string evidence(const StudyRuns& runs, const HypothesisResult& result) {
   return text;
 }
 
-std::string claim_cards(const StudyRuns& runs) {
-  std::string html;
-  for (const ClaimResult& claim : runs.analysis.claims) {
-    const std::string_view said = claim_text(claim.claim);
-    html += fmt::format("<article class=\"claim\"><h3>Claim {}{} {}</h3>\n<p>{}</p>\n<ul>\n", claim.claim,
-                        said.empty() ? "" : ": " + escaped(std::string(said)), badge(claim.verdict),
-                        escaped(claim.sentence));
-    for (const HypothesisResult& result : runs.analysis.hypotheses) {
-      const Hypothesis& hypothesis = runs.study.hypotheses[result.hypothesis];
-      if (hypothesis.claim != claim.claim) continue;
-      html += fmt::format("<li><a href=\"#hypothesis-{}\">{}</a>: {}; {}.</li>\n", result.hypothesis + 1,
-                          escaped(hypothesis.name), verdict_name(result.verdict), escaped(evidence(runs, result)));
-    }
-    html += "</ul></article>\n";
-  }
-  if (html.empty()) html = "<p>This study tests no claim of the list; its hypotheses follow.</p>\n";
-  return html;
-}
-
-std::string hypothesis_details(const StudyRuns& runs) {
-  std::string html;
+Json hypotheses(const StudyRuns& runs) {
+  Json json = Json::array();
   for (const HypothesisResult& result : runs.analysis.hypotheses) {
     const Hypothesis& hypothesis = runs.study.hypotheses[result.hypothesis];
-    html += fmt::format(
-        "<article class=\"hypothesis\" id=\"hypothesis-{}\"><h3>{} {}</h3>\n<dl><dt>Expected</dt><dd>{}; {}</dd>"
-        "<dt>Found</dt><dd>{}</dd><dt>Evidence</dt><dd>{}</dd>{}</dl>\n",
-        result.hypothesis + 1, escaped(hypothesis.name), badge(result.verdict), escaped(hypothesis.statement->words(hypothesis)),
-        description(hypothesis.regime), escaped(result.reason), escaped(evidence(runs, result)),
-        result.p ? fmt::format("<dt>p</dt><dd>{} by sign-flip{}</dd>", number_text(*result.p),
-                               result.p_holm ? fmt::format(", {} after Holm", number_text(*result.p_holm)) : "")
-                 : "");
-    if (!result.checks.empty()) html += to_html(check_table(result, hypothesis.name));
-    html += "</article>\n";
+    json.push_back(
+        {{"number", result.hypothesis + 1},
+         {"name", hypothesis.name},
+         {"verdict", name_of(result.verdict)},
+         {"sign", sign(result.verdict)},
+         {"expected", fmt::format("{}; {}", hypothesis.statement->words(hypothesis), description(hypothesis.regime))},
+         {"found", result.reason},
+         {"evidence", evidence(runs, result)},
+         {"p", result.p ? Json(number_text(*result.p)) : Json()},
+         {"p_holm", result.p_holm ? Json(number_text(*result.p_holm)) : Json()},
+         {"checks", result.checks.empty() ? Json() : to_json(check_table(result, hypothesis.name))}});
   }
-  return html;
+  return json;
+}
+
+Json claims(const StudyRuns& runs, const Json& hypotheses) {
+  Json json = Json::array();
+  for (const ClaimResult& claim : runs.analysis.claims) {
+    const std::string_view said = claim_text(claim.claim);
+    json.push_back({{"heading", fmt::format("Claim {}{}{}", claim.claim, said.empty() ? "" : ": ", said)},
+                    {"verdict", name_of(claim.verdict)},
+                    {"sign", sign(claim.verdict)},
+                    {"sentence", claim.sentence},
+                    {"hypotheses", Json::array()}});
+    for (const Json& hypothesis : hypotheses)
+      if (runs.study.hypotheses[hypothesis["number"].get<std::size_t>() - 1].claim == claim.claim)
+        json.back()["hypotheses"].push_back(hypothesis);
+  }
+  return json;
 }
 
 Table arm_table(const StudyRuns& runs) {
@@ -124,7 +112,7 @@ Table arm_table(const StudyRuns& runs) {
     table.columns.push_back(metric.unit.empty() ? metric.name : fmt::format("{} ({})", metric.name, metric.unit));
   for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm) {
     for (const Regime regime : {Regime::shared, Regime::tuned}) {
-      std::vector<std::string> row{runs.study.arms[arm].name, report::word(regime)};
+      std::vector<std::string> row{runs.study.arms[arm].name, name_of(regime)};
       bool any = false;
       for (const MetricSpec& metric : runs.study.metrics) {
         std::string text = number_text(nan);
@@ -150,7 +138,7 @@ Table unfinished_table(const StudyRuns& runs) {
     const RunResult* result = runs.known(id);
     if (result != nullptr && result->status == RunResult::Status::finished) continue;
     table.rows.push_back(
-        {id, result == nullptr ? "not ended yet" : word(result->status), result == nullptr ? "–" : result->message});
+        {id, result == nullptr ? "not ended yet" : name_of(result->status), result == nullptr ? "–" : result->message});
   }
   return table;
 }
@@ -165,9 +153,9 @@ Json run_index(const StudyRuns& runs) {
                         {"arm", runs.study.arms[arm].name},
                         {"panel", runs.layout.panels[place.panel]},
                         {"series", place.name},
-                        {"regime", report::word(regime)},
+                        {"regime", name_of(regime)},
                         {"seed", run.seed},
-                        {"status", word(run.result->status)}});
+                        {"status", name_of(run.result->status)}});
     }
   }
   return json;

@@ -6,14 +6,14 @@
 
 namespace surd::report {
 
-/// "supported", as a badge that does not say it by colour alone.
-std::string badge(Verdict verdict);
+/// What a badge shows of a verdict beside its name.
+std::string sign(Verdict verdict);
 /// What was measured and how, in one line: effect, interval, seeds, tuning, p.
 std::string evidence(const StudyRuns& runs, const HypothesisResult& result);
-/// A card for each claim: HTML.
-std::string claim_cards(const StudyRuns& runs);
-/// A section for each hypothesis with its checks: HTML.
-std::string hypothesis_details(const StudyRuns& runs);
+/// Each hypothesis with its checks, for the page's template.
+Json hypotheses(const StudyRuns& runs);
+/// Each claim with those of the hypotheses that bear on it, likewise.
+Json claims(const StudyRuns& runs, const Json& hypotheses);
 
 Table arm_table(const StudyRuns& runs);
 /// Every run that did not finish, or has not ended.

@@ -48,8 +48,8 @@ std::string metrics_of_tuning(const StudyRuns& runs) {
     std::vector<std::string> arms;
     for (const ArmSummary& summary : runs.analysis.summaries)
       if (summary.metric == metric.name)
-        arms.push_back(fmt::format("{} {}", runs.study.arms[summary.arm].name,
-                                   number_text(summary.mean, summary.interval)));
+        arms.push_back(
+            fmt::format("{} {}", runs.study.arms[summary.arm].name, number_text(summary.mean, summary.interval)));
     if (!arms.empty()) text += fmt::format(" {}: {}.", metric.name, fmt::join(arms, "; "));
   }
   return text;

@@ -145,11 +145,8 @@ ClaimResult claim_of(const Study& study, const std::vector<HypothesisResult>& hy
     result.verdict = Verdict::supported;
   std::vector<std::string> parts;
   for (const auto& [verdict, sentences] : names)
-    parts.push_back(
-        fmt::format("{} {}", names_of(verdict)[static_cast<std::size_t>(verdict)], fmt::join(sentences, " and ")));
-  result.sentence =
-      fmt::format("Claim {} is {}: {}.", claim, names_of(result.verdict)[static_cast<std::size_t>(result.verdict)],
-                  fmt::join(parts, "; "));
+    parts.push_back(fmt::format("{} {}", name_of(verdict), fmt::join(sentences, " and ")));
+  result.sentence = fmt::format("Claim {} is {}: {}.", claim, name_of(result.verdict), fmt::join(parts, "; "));
   return result;
 }
 

@@ -62,8 +62,7 @@ Decision decide_equivalence(const Check& check, const Hypothesis& hypothesis) {
   if (std::fabs(check.effect) < margin) {
     const double below = statistics::sign_flip_p_above(map_values(check.values, -1, margin));
     const double above = statistics::sign_flip_p_above(map_values(check.values, 1, margin));
-    return {low > -margin && high < margin ? Verdict::supported : Verdict::undecided, std::max(below, above),
-            true};
+    return {low > -margin && high < margin ? Verdict::supported : Verdict::undecided, std::max(below, above), true};
   }
   const double side = check.effect > 0 ? 1 : -1;
   return {low > margin || high < -margin ? Verdict::refuted : Verdict::undecided,

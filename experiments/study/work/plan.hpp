@@ -1,7 +1,7 @@
 #pragma once
 
-#include "experiments/study/file/study.hpp"
 #include "experiments/run/run_result.hpp"
+#include "experiments/study/file/study.hpp"
 
 #include <functional>
 #include <string>

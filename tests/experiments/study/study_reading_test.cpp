@@ -1,3 +1,4 @@
+#include "experiments/study/file/claims.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/experiments/study/study_files.hpp"
 #include "train/storage/files.hpp"
@@ -191,6 +192,46 @@ TEST_CASE("docs/studies.md ends with every key there is") {
   CHECK(keys.size() > 5000);
   REQUIRE(page.size() > keys.size());
   CHECK(page.substr(page.size() - keys.size()) == keys);
+}
+
+TEST_CASE("claims are data: docs/studies.md lists those that studies may name") {
+  std::string list;
+  for (const auto& [number, text] : read_claims(SURD_SOURCE_DIR "/experiments/studies/claims.yaml")) {
+    list += fmt::format("{}. {}.\n", number, text);
+    CHECK(claim_text(number) == text);
+  }
+  CHECK(claim_text(0).empty());
+  CHECK(claim_text(17).empty());
+  CHECK(contains(list, "\n16. "));
+  CHECK(contains(read_file(SURD_SOURCE_DIR "/docs/studies.md"), "\n\n" + list + "\n"));
+}
+
+TEST_CASE("what is wrong with the claims is told with its line, and a list of studies does without them") {
+  const TemporaryDirectory directory;
+  const auto complaint = [&](const std::string& text) -> std::string {
+    try {
+      read_claims(directory.write("claims.yaml", text));
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(contains(complaint("{}"), "claims: is required"));
+  CHECK(contains(complaint("claims:\n  - {number: 1}\n"), "claims.yaml:2:5: claims[0].text: is required"));
+  CHECK(contains(complaint("claims:\n  - {text: All is well}\n"), "claims.yaml:2:5: claims[0].number: is required"));
+  CHECK(contains(complaint("claims:\n  - {number: 1, txt: A}\n"), "did you mean 'text'?"));
+  CHECK(contains(complaint("claims: [{number: 1, text: A}, {number: 1, text: B}]"), "must have numbers that differ"));
+
+  const std::string studies = "SURD_STUDIES=" + directory.path("") + " ";
+  const std::string study = directory.write("study.yaml", StudyFile::whole());  // which names claim 3
+  CHECK_FALSE(contains(shell(studies + SURD_EXECUTABLE " study list").output, "claims"));
+  const Outcome damaged = shell(studies + SURD_EXECUTABLE " study run " + study + " --out " + directory.path("out"));
+  CHECK(damaged.exit_code != 0);
+  CHECK(contains(damaged.output, "must have numbers that differ"));
+  std::filesystem::remove(directory.path("claims.yaml"));
+  const Outcome missing = shell(studies + SURD_EXECUTABLE " study run " + study + " --out " + directory.path("out"));
+  CHECK(missing.exit_code != 0);
+  CHECK(contains(missing.output, "claims.yaml: "));
 }
 
 TEST_CASE("contradictions that only a model or the data show are told before any run begins") {
