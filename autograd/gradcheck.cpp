@@ -8,7 +8,7 @@
 namespace surd {
 
 GradcheckResult gradcheck(const std::function<Variable(Tape&, const std::vector<Variable>&)>& f,
-                          std::vector<Tensor> inputs, ParameterSet* parameters, const GradcheckOptions& options) {
+                          std::vector<Tensor> inputs, ParameterSet* parameters, const GradcheckArguments& options) {
   const random::Stream cotangent_stream(options.seed, "gradcheck", "cotangent");
   const random::Stream probe_stream(options.seed, "gradcheck", "probe");
 
@@ -18,7 +18,7 @@ GradcheckResult gradcheck(const std::function<Variable(Tape&, const std::vector<
   };
   const auto cotangent_at = [&](std::size_t i) { return cotangent_stream.normal(i); };
   const auto objective = [&] {
-    Tape tape(TapeOptions{});
+    Tape tape(TapeArguments{});
     std::vector<Variable> leaves;
     const Tensor& value = run(tape, leaves).value();
     double total = 0;
@@ -27,7 +27,7 @@ GradcheckResult gradcheck(const std::function<Variable(Tape&, const std::vector<
   };
 
   if (parameters != nullptr) parameters->clear_gradients();
-  Tape tape(TapeOptions{});
+  Tape tape(TapeArguments{});
   std::vector<Variable> leaves;
   const Variable root = run(tape, leaves);
   Tensor cotangent(root.shape());

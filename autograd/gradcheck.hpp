@@ -9,7 +9,7 @@
 
 namespace surd {
 
-struct GradcheckOptions {
+struct GradcheckArguments {
   double step = 1e-5;       ///< of the central difference, times max(1, |x|)
   double tolerance = 1e-6;  ///< on |numeric - analytic| / max(1e-3, largest gradient of the tensor)
   std::uint64_t seed = 0;   ///< of the random cotangent
@@ -29,6 +29,6 @@ struct GradcheckResult {
 /// checked as well. f must be a pure function, so dropout needs a fixed stream.
 GradcheckResult gradcheck(const std::function<Variable(Tape&, const std::vector<Variable>&)>& f,
                           std::vector<Tensor> inputs, ParameterSet* parameters = nullptr,
-                          const GradcheckOptions& options = {});
+                          const GradcheckArguments& options = {});
 
 }  // namespace surd

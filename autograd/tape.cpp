@@ -31,7 +31,7 @@ void Tape::clear() {
   spent_ = false;
 }
 
-void Tape::reset(const TapeOptions& options) {
+void Tape::reset(const TapeArguments& options) {
   clear();
   options_ = options;
 }

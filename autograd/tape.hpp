@@ -91,7 +91,7 @@ class Inputs {
   const Variable* end_;
 };
 
-struct TapeOptions {
+struct TapeArguments {
   bool record = true;      ///< false: forward only, nothing is kept for backward
   bool training = true;    ///< false: dropout passes its input through
   std::uint64_t seed = 0;  ///< with `step`, of the random streams of this pass
@@ -108,16 +108,16 @@ struct TapeOptions {
 /// One forward pass, and its backward pass. Not shared between threads.
 class Tape {
  public:
-  explicit Tape(const TapeOptions& options = {}) : options_(options) {}
+  explicit Tape(const TapeArguments& options = {}) : options_(options) {}
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
   ~Tape() { clear(); }
 
-  const TapeOptions& options() const { return options_; }
+  const TapeArguments& options() const { return options_; }
 
   /// Forgets every node, keeping their storage for the next pass.
   void clear();
-  void reset(const TapeOptions& options);
+  void reset(const TapeArguments& options);
 
   /// A leaf with a copy of its own.
   Variable input(Tensor value, bool needs_gradient = false);
@@ -220,7 +220,7 @@ class Tape {
     if (options_.observer != nullptr) options_.observer->see({kind, path, what, side_, tensor});
   }
 
-  TapeOptions options_;
+  TapeArguments options_;
   std::vector<std::unique_ptr<Node>> nodes_;  ///< the first size_ are in use; addresses are stable
   std::size_t size_ = 0;
   bool spent_ = false;  ///< backward() ran

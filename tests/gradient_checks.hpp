@@ -24,7 +24,7 @@ inline void check_gradients(const std::string& name, const GradientFunction& f,
                             const std::function<std::vector<Tensor>(std::uint64_t seed)>& inputs,
                             ParameterSet* parameters = nullptr, std::uint64_t seeds = 3) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-    GradcheckOptions options;
+    GradcheckArguments options;
     options.seed = seed;
     const GradcheckResult result = gradcheck(f, inputs(seed), parameters, options);
     ++gradient_check_count();

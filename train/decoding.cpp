@@ -56,7 +56,7 @@ double score(double log_probability, std::size_t length, double alpha) {
 }  // namespace
 
 std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::vector<TokenId>>& sources,
-                               const DecodingOptions& options) {
+                               const DecodingArguments& options) {
   expect(options.beam > 0 && options.max_length > 0, "decode", "beam and max_length must be at least 1; got {} and {}",
          options.beam, options.max_length);
   expect(options.length_penalty >= 0, "decode", "length_penalty must be at least 0; got {}", options.length_penalty);
@@ -71,7 +71,7 @@ std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::
   for (std::size_t i = 0; i < sources.size(); ++i)
     std::copy(sources[i].begin(), sources[i].end(), ids.begin() + static_cast<std::ptrdiff_t>(i * longest));
 
-  TapeOptions inference;
+  TapeArguments inference;
   inference.record = inference.training = false;
   Tape tape(inference);
   DecoderCache cache = model.start(model.encode(tape, {ids, sources.size(), longest}, lengths), lengths);

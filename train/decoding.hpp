@@ -8,7 +8,7 @@
 
 namespace surd {
 
-struct DecodingOptions {
+struct DecodingArguments {
   std::size_t beam = 1;  ///< 1: greedy
   std::size_t max_length =
       100;  ///< target tokens, eos included; what is not finished by then, or by the model's max_length(), is cut
@@ -27,6 +27,6 @@ struct Hypothesis {
 /// The best translation of each source (ids ending in eos), in their order. Sources are decoded together, padded to
 /// the longest. Never writes pad, bos. Throws Error when options are 0 or a source is empty.
 std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::vector<TokenId>>& sources,
-                               const DecodingOptions& options);
+                               const DecodingArguments& options);
 
 }  // namespace surd

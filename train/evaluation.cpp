@@ -18,7 +18,7 @@ constexpr std::size_t tile_rows = 256;
 /// a tile of the rows has its logits at a time, and padding never does.
 template <class F>
 void for_each_target(const Transformer& model, const std::vector<SentencePair>& pairs, std::size_t batch_size, F f) {
-  TapeOptions inference;
+  TapeArguments inference;
   inference.record = inference.training = false;
   Tape tape(inference), tile_tape(inference);
   for (const Batch& batch : evaluation_batches(pairs, batch_size)) {
@@ -53,7 +53,7 @@ double measure_sequence_accuracy(const Transformer& model, const std::vector<Sen
   for (const Batch& batch : evaluation_batches(subset, batch_size)) {
     std::vector<std::vector<TokenId>> sources;
     for (const std::size_t index : batch.indices) sources.push_back(subset[index].source);
-    DecodingOptions options;
+    DecodingArguments options;
     options.max_length = batch.target_length;  // a longer translation is wrong anyway
     const auto hypotheses = decode(model, sources, options);
     for (std::size_t i = 0; i < hypotheses.size(); ++i)
@@ -65,7 +65,7 @@ double measure_sequence_accuracy(const Transformer& model, const std::vector<Sen
 }  // namespace
 
 Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& pairs,
-                    const EvaluationOptions& options) {
+                    const EvaluationArguments& options) {
   expect(!pairs.empty(), "evaluate", "there are no pairs");
   Evaluation result;
   result.pairs = pairs.size();

@@ -18,13 +18,14 @@ struct Evaluation {
   std::size_t decoded = 0;  ///< pairs that sequence_accuracy was measured on
 };
 
-struct EvaluationOptions {
+struct EvaluationArguments {
   std::size_t batch_size = evaluation_batch_size;
   std::size_t decode_at_most = static_cast<std::size_t>(-1);  ///< the first pairs are translated; 0: none
 };
 
 /// Measures a model on a split, without dropout. Throws Error when there are no pairs.
-Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& pairs, const EvaluationOptions& options);
+Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& pairs,
+                    const EvaluationArguments& options);
 
 /// log p(token | prefix, source) of each pair's target tokens and its eos, nats, in the order of the pairs.
 std::vector<std::vector<double>> score(const Transformer& model, const std::vector<SentencePair>& pairs,

@@ -62,7 +62,7 @@ void Replicas::run(std::size_t index) {
   if (index >= slices_.size()) return;
   try {
     const Batch& batch = slices_[index];
-    TapeOptions tape_options;
+    TapeArguments tape_options;
     tape_options.seed = arguments_.seed;
     tape_options.step = arguments_.step;
     tape_options.first_row = batch.first_row;

@@ -15,8 +15,8 @@ std::vector<TokenId> encode(const OpenRun& run, const std::string& line, const s
   return ids;
 }
 
-DecodingOptions translation_options(const std::optional<std::size_t>& max_length) {
-  DecodingOptions options;
+DecodingArguments translation_options(const std::optional<std::size_t>& max_length) {
+  DecodingArguments options;
   options.max_length = max_length.value_or(std::numeric_limits<std::size_t>::max());
   if (!max_length) options.max_length_factor = 2;
   return options;

@@ -18,6 +18,6 @@ void expect_fits(const OpenRun& run, const std::string& where, std::size_t posit
 std::vector<TokenId> encode(const OpenRun& run, const std::string& line, const std::string& where);
 
 /// The longest a translation may get; where a person did not limit it, twice the source and some more.
-DecodingOptions translation_options(const std::optional<std::size_t>& max_length);
+DecodingArguments translation_options(const std::optional<std::size_t>& max_length);
 
 }  // namespace surd

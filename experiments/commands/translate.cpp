@@ -53,7 +53,7 @@ bool next_line(std::string& line, std::size_t number) {
 int translate_command(const TranslateArguments& arguments) {
   blas::initialize();
   const OpenRun run(arguments.run, arguments.checkpoint);
-  DecodingOptions options = translation_options(arguments.max_length);
+  DecodingArguments options = translation_options(arguments.max_length);
   options.beam = arguments.beam;
   options.length_penalty = arguments.length_penalty;
   // A person who types wants each answer at once.

@@ -82,7 +82,7 @@ TEST_CASE("values are released as backward passes them") {
   };
   pool::trim();
   Peak peak;
-  TapeOptions options;
+  TapeArguments options;
   options.observer = &peak;
   Tape tape(options);
   const Tensor factor = full({elements}, Real(1.5));
@@ -109,7 +109,7 @@ TEST_CASE("what only an observer is shown is not made where there is none") {
   };
   const Tensor table = full({1, d}, 1), positions = full({tokens, d}, 1);
   const auto pass = [&](Observer* observer) {
-    TapeOptions options;
+    TapeArguments options;
     options.observer = observer;
     Tape tape(options);
     embedding_with_positions(tape.constant(table), std::vector<std::int32_t>(tokens), 1, tokens, 2, {},
@@ -129,7 +129,7 @@ TEST_CASE("what only an observer is shown is not made where there is none") {
 
 TEST_CASE("no-gradient mode keeps no closures") {
   int live = 0;
-  TapeOptions options;
+  TapeArguments options;
   options.record = false;
   Tape tape(options);
   ParameterSet parameters;
@@ -190,7 +190,7 @@ TEST_CASE("no-gradient mode computes the same values") {
       [&](Variable v, Variable w, Variable) { return projection_cross_entropy(v, w, 2, targets, loss); },
   };
   const auto run = [&](const F& f, bool record) {
-    TapeOptions tape_options;
+    TapeArguments tape_options;
     tape_options.record = record;
     Tape tape(tape_options);
     return Tensor(f(tape.input(x, true), tape.input(table, true), tape.input(gain, true)).value());

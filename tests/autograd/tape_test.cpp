@@ -138,7 +138,7 @@ TEST_CASE("a replica adds gradients to its own buffers") {
   Parameter& untouched = parameters.add("c", tensor_of({2}, {5, 6}));
   std::vector<GradientSum> first = parameters.make_gradients(), second = parameters.make_gradients();
   const auto run = [&](std::vector<GradientSum>* gradients, Real factor) {
-    TapeOptions options;
+    TapeArguments options;
     options.gradients = gradients;
     Tape tape(options);
     tape.backward(scale(sum(multiply(tape.parameter(a), tape.parameter(b))), factor));
@@ -187,7 +187,7 @@ class Recorder : public Observer {
 
 TEST_CASE("an observer sees values as they are recorded and gradients as they are consumed, with paths") {
   Recorder recorder;
-  TapeOptions options;
+  TapeArguments options;
   options.observer = &recorder;
   Tape tape(options);
   const std::string outer = "encoder", inner = "encoder.0.attention";
@@ -234,7 +234,7 @@ TEST_CASE("an event says what it is of, on which side of the model, in backward 
     std::vector<std::string> seen;
   };
   Kinds kinds;
-  TapeOptions options;
+  TapeArguments options;
   options.observer = &kinds;
   Tape tape(options);
   CHECK(tape.observed());
@@ -283,7 +283,7 @@ TEST_CASE("first_non_finite names the path and the op") {
 }
 
 TEST_CASE("streams of a tape depend on its seed and step") {
-  TapeOptions options;
+  TapeArguments options;
   options.seed = 5;
   options.step = 9;
   Tape tape(options);
@@ -298,7 +298,7 @@ TEST_CASE("random masks belong to rows of the full batch") {
   options.dropout = 0.5;
   options.stream = stream;
   const auto run = [&](std::size_t first, std::size_t last) {
-    TapeOptions tape_options;
+    TapeArguments tape_options;
     tape_options.first_row = first;
     Tape tape(tape_options);
     const Variable part = slice(tape.constant(x), 0, first, last);
@@ -315,7 +315,7 @@ TEST_CASE("random masks belong to rows of the full batch") {
 }
 
 TEST_CASE("dropout keeps the mean and is off outside training") {
-  TapeOptions options;
+  TapeArguments options;
   Tape tape(options);
   const Variable x = tape.input(full({1000, 100}, 1));
   const Variable y = dropout(x, 0.25, tape.stream("dropout", "x"));

@@ -28,7 +28,7 @@ Tensor layer_scores(const MultiHeadOptions& options) {
   Bench bench;
   const MultiHeadAttention layer(bench.scope / "attention", d, 4, options);
   Recorder recorder;
-  TapeOptions tape_options;
+  TapeArguments tape_options;
   tape_options.observer = &recorder;
   Tape tape(tape_options);
   layer(tape.input(test::random_tensor({2, 3, d}, 1)), tape.input(test::random_tensor({2, 5, d}, 2)), {});
@@ -74,7 +74,7 @@ TEST_CASE("an absorbed factor is in W_q at the start, for every distribution, an
     }
     Recorder with, without;
     for (const auto& [module, recorder] : {std::pair{&layer, &with}, std::pair{&other, &without}}) {
-      TapeOptions tape_options;
+      TapeArguments tape_options;
       tape_options.observer = recorder;
       Tape tape(tape_options);
       const Variable x = tape.input(test::random_tensor({2, 3, d}, 1));
@@ -106,7 +106,7 @@ TEST_CASE("the options of a Transformer reach every attention layer") {
     Model model(options);
     for (const std::string& layer : attention_paths) model.parameters.find(layer + ".output.weight").value.fill(0);
     Recorder recorder;
-    TapeOptions tape_options;
+    TapeArguments tape_options;
     tape_options.observer = &recorder;
     Tape tape(tape_options);
     Example().hidden(model.transformer, tape);

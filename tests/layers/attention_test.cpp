@@ -21,7 +21,7 @@ TEST_CASE("query_key_norm takes the length out of queries and of keys") {
   const MultiHeadAttention layer(bench.scope / "attention", d, 4, options);
   const auto scores = [&] {
     test::Recorder recorder;
-    TapeOptions tape_options;
+    TapeArguments tape_options;
     tape_options.observer = &recorder;
     Tape tape(tape_options);
     const Variable x = tape.input(test::random_tensor({2, 3, d}, 1));

@@ -32,7 +32,7 @@ TEST_CASE("decoding step by step gives the hidden states of decode()") {
     Tape tape;
     const Tensor whole = example.hidden(model.transformer, tape).value();
     for (const bool record : {false, true}) {
-      TapeOptions tape_options;
+      TapeArguments tape_options;
       tape_options.record = record;
       Tape stepping(tape_options);
       DecoderCache cache =
@@ -59,7 +59,7 @@ TEST_CASE("a cache grows in place, and longer than its first room") {
     std::vector<std::int32_t> target(2 * length);
     for (std::int32_t& token : target) token = static_cast<std::int32_t>(draw.integer(Example::vocabulary));
     const Example example = Example().rows(0, 2);
-    TapeOptions forward_only;
+    TapeArguments forward_only;
     forward_only.record = false;
     Tape tape(forward_only), stepping(forward_only);
     const Tensor whole =

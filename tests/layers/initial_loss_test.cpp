@@ -23,7 +23,7 @@ double initial_loss(std::size_t vocabulary, std::size_t d, const Scale& sigma) {
   random::Sequence draw(random::Stream(1, "test", "targets"));
   std::vector<std::int32_t> targets(states);
   for (std::int32_t& target : targets) target = static_cast<std::int32_t>(draw.integer(vocabulary));
-  TapeOptions forward_only;
+  TapeArguments forward_only;
   forward_only.record = false;
   Tape tape(forward_only);
   const Variable hidden = rms_norm(tape.input(test::random_tensor({states, d})), {}, Real(1e-6));

@@ -39,7 +39,7 @@ struct First {
 
   Tensor scores(const Tensor& queries, const Tensor& keys) const {
     test::Recorder recorder;
-    TapeOptions options;
+    TapeArguments options;
     options.observer = &recorder;
     Tape tape(options);
     layer(tape.input(queries), tape.input(keys), {});

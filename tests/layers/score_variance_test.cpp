@@ -22,7 +22,7 @@ double score_deviation(std::size_t head_width, const Scale& factor) {
     test::Bench bench(seed);
     const MultiHeadAttention layer(bench.scope / "attention", d, d / head_width, options);
     test::Recorder recorder;
-    TapeOptions tape_options;
+    TapeArguments tape_options;
     tape_options.record = false;
     tape_options.observer = &recorder;
     Tape tape(tape_options);

@@ -36,7 +36,7 @@ Logits measure(std::size_t d, Tie tie, const Scale& alpha, std::size_t layers) {
   std::vector<std::int32_t> source(batch * length), target(batch * length);
   for (std::int32_t& token : source) token = static_cast<std::int32_t>(draw.integer(vocabulary));
   for (std::int32_t& token : target) token = static_cast<std::int32_t>(draw.integer(vocabulary));
-  TapeOptions forward_only;
+  TapeArguments forward_only;
   forward_only.record = false;
   Tape tape(forward_only);
   const Variable encoded = model.encode(tape, {source, batch, length}, {});

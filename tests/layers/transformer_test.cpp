@@ -118,7 +118,7 @@ TEST_CASE("dropout and gradients are those of the whole batch, however it is cut
   options.feed_forward = test::feed_forward({12, Activation::relu, 0.3});
   Model model(options);
   const Example example;
-  TapeOptions tape_options;
+  TapeArguments tape_options;
   tape_options.seed = 7;
   tape_options.step = 3;
   Tape whole(tape_options);
@@ -144,7 +144,7 @@ TEST_CASE("dropout and gradients are those of the whole batch, however it is cut
   }
 
   const auto states = [&](std::uint64_t seed, std::uint64_t step, bool training) {
-    TapeOptions other;
+    TapeArguments other;
     other.seed = seed;
     other.step = step;
     other.training = training;

@@ -23,7 +23,7 @@ using test::rounding;
 
 Tensor scores_of(const Attention& layer, const Tensor& queries, const Tensor& x, std::size_t first_position = 0) {
   test::Recorder recorder;
-  TapeOptions options;
+  TapeArguments options;
   options.observer = &recorder;
   Tape tape(options);
   layer.attend(tape.input(queries), layer.remember(tape.input(x), 0), {}, first_position);

@@ -33,7 +33,7 @@ struct Model : test::Toy {
   const std::vector<double>& next(const Ids& source, const Ids& prefix) const {
     auto [found, fresh] = rows_.try_emplace({source, prefix});
     if (!fresh) return found->second;
-    TapeOptions inference;
+    TapeArguments inference;
     inference.record = inference.training = false;
     Tape tape(inference);
     Ids input = prefix;
@@ -66,7 +66,7 @@ const Hypothesis& better_of(const Hypothesis& a, const Hypothesis& b, double alp
 }
 
 /// Beam search by the book, without any short cut: it keeps all it finishes and goes on to max_length.
-Hypothesis reference_search(const Model& model, const Ids& source, const DecodingOptions& options) {
+Hypothesis reference_search(const Model& model, const Ids& source, const DecodingArguments& options) {
   std::vector<Hypothesis> live(1), done;
   for (std::size_t length = 1; length <= options.max_length; ++length) {
     std::vector<Hypothesis> candidates;
@@ -179,7 +179,7 @@ TEST_CASE("what decoding leaves out early could not have won") {
     for (const std::size_t beam : {1, 2, 3, 5})
       for (const double alpha : penalties)
         for (const std::size_t max_length : {1, 2, 3, 6}) {
-          const DecodingOptions options{beam, max_length, alpha};
+          const DecodingArguments options{beam, max_length, alpha};
           const auto hypotheses = decode(model.transformer, sources, options);
           for (std::size_t i = 0; i < sources.size(); ++i) {
             CAPTURE(seed);
@@ -200,7 +200,7 @@ TEST_CASE("sources are translated together as they are alone") {
   for (const std::size_t beam : {1, 3})
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       const Model model(seed, 1);
-      const DecodingOptions options{beam, 8, 1};
+      const DecodingArguments options{beam, 8, 1};
       const auto together = decode(model.transformer, sources, options);
       REQUIRE(together.size() == sources.size());
       for (std::size_t i = 0; i < sources.size(); ++i)

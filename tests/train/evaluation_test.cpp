@@ -32,7 +32,7 @@ struct Model : Toy {
 struct Naive {
   Naive(const Transformer& model, const std::vector<SentencePair>& pairs) {
     for (const SentencePair& pair : pairs) {
-      TapeOptions inference;
+      TapeArguments inference;
       inference.record = inference.training = false;
       Tape tape(inference);
       std::vector<TokenId> input = {Vocabulary::bos}, output = pair.target;

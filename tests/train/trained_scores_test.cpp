@@ -29,7 +29,7 @@ double log_deviation(const Transformer& model, const std::vector<SentencePair>& 
   std::iota(rows.begin(), rows.end(), 0);
   const Batch batch = make_batch(pairs, rows);
   test::Recorder recorder;
-  TapeOptions options;
+  TapeArguments options;
   options.record = options.training = false;
   options.observer = &recorder;
   Tape tape(options);

@@ -43,7 +43,7 @@ void NoiseMeter::watch(std::size_t index, const Batch& batch) {
 std::optional<GradientNoise> NoiseMeter::measure(double label_smoothing, std::uint64_t seed, std::uint64_t step) {
   if (half_.size == 0 || half_.size == pairs_) return std::nullopt;
   for (GradientSum& gradient : gradients_) gradient.empty = true;
-  TapeOptions options;
+  TapeArguments options;
   options.seed = seed;
   options.step = step;
   options.gradients = &gradients_;

@@ -36,7 +36,7 @@ int bench_decode_command(const BenchDecodeArguments& arguments) {
         const auto first = batch.source.begin() + static_cast<std::ptrdiff_t>(i % batch.size * batch.source_length);
         sources.emplace_back(first, first + static_cast<std::ptrdiff_t>(batch.source_length));
       }
-      DecodingOptions options;
+      DecodingArguments options;
       options.beam = beam;
       options.max_length = shape.target_length;
       std::size_t tokens = 0;

@@ -7,7 +7,7 @@
 
 namespace surd {
 
-std::vector<std::string> names_of(ProbedUpdate) { return {"first", "last", "mean", "max"}; }
+std::vector<std::string> names_of(ProbeAt) { return {"first", "last", "mean", "max"}; }
 
 std::optional<MetricValue> ProbeMetric::of_run(const RunView& view) const {
   std::vector<double> values;
@@ -17,10 +17,10 @@ std::optional<MetricValue> ProbeMetric::of_run(const RunView& view) const {
       values.push_back(number.record.number);
   if (values.empty()) return std::nullopt;
   switch (options_.at) {
-    case ProbedUpdate::first: break;
-    case ProbedUpdate::last: return MetricValue{values.back(), false};
-    case ProbedUpdate::mean: return MetricValue{statistics::mean(values), false};
-    case ProbedUpdate::max:
+    case ProbeAt::first: break;
+    case ProbeAt::last: return MetricValue{values.back(), false};
+    case ProbeAt::mean: return MetricValue{statistics::mean(values), false};
+    case ProbeAt::max:
       if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); }))
         return std::nullopt;
       return MetricValue{*std::max_element(values.begin(), values.end()), false};

@@ -5,12 +5,12 @@
 namespace surd {
 
 /// Which of the updates that were probed.
-enum class ProbedUpdate { first, last, mean, max };
-std::vector<std::string> names_of(ProbedUpdate);
+enum class ProbeAt { first, last, mean, max };
+std::vector<std::string> names_of(ProbeAt);
 
 struct ProbeMetricOptions {
   std::string path, what, statistic;
-  ProbedUpdate at = ProbedUpdate::first;
+  ProbeAt at = ProbeAt::first;
   void fields(Fields& f) {
     f("path", path, "module in probe.jsonl, e.g. encoder.0.self_attention");
     f("what", what, "quantity in probe.jsonl, e.g. scores");

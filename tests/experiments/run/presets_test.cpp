@@ -96,7 +96,7 @@ Measured measure(const std::string& name, std::size_t d) {
   const NoPositions nothing(scope / "nothing", d, {});
   std::vector<std::int32_t> ids(rows - 4);
   std::iota(ids.begin(), ids.end(), 4);
-  TapeOptions forward_only;
+  TapeArguments forward_only;
   forward_only.record = false;
   Tape tape(forward_only);
   const Variable table = (*positions)(tape, model.positions.name() == "none" ? 1 : rows);

@@ -125,17 +125,17 @@ TEST_CASE_FIXTURE(Fixture, "numbers of the probe") {
     run.probe.push_back({update, {"encoder.0.self_attention", "scores", "max", 100 * value}});
     run.probe.push_back({update, {"encoder.0.self_attention", "scores", "std", value}});
   }
-  const auto at = [&](ProbedUpdate update) {
+  const auto at = [&](ProbeAt update) {
     return number(metric<ProbeMetric>({"encoder.0.self_attention", "scores", "std", update}), run);
   };
-  CHECK(at(ProbedUpdate::first) == 2);
-  CHECK(at(ProbedUpdate::last) == 4);
-  CHECK(at(ProbedUpdate::mean) == 4);
-  CHECK(at(ProbedUpdate::max) == 6);
+  CHECK(at(ProbeAt::first) == 2);
+  CHECK(at(ProbeAt::last) == 4);
+  CHECK(at(ProbeAt::mean) == 4);
+  CHECK(at(ProbeAt::max) == 6);
   run.probe[3].record.number = not_a_number;
-  CHECK(std::isnan(at(ProbedUpdate::max)));
-  CHECK(std::isnan(at(ProbedUpdate::mean)));
-  CHECK(at(ProbedUpdate::last) == 4);
+  CHECK(std::isnan(at(ProbeAt::max)));
+  CHECK(std::isnan(at(ProbeAt::mean)));
+  CHECK(at(ProbeAt::last) == 4);
   CHECK_FALSE(of(metric<ProbeMetric>({"decoder.0.self_attention", "scores", "std"}), run).has_value());
 }
 

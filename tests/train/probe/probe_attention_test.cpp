@@ -127,7 +127,7 @@ TEST_CASE("the four parts of a score are products of projected tokens and positi
 double tail_ratio(std::size_t head_width, double factor) {
   constexpr std::size_t rows = 4000, keys = 10;
   Probe probe;
-  TapeOptions options;
+  TapeArguments options;
   options.observer = &probe;
   Tape tape(options);
   const std::string path = "attention";

@@ -178,7 +178,7 @@ TEST_CASE("a pass through a model gives the places a study asks for") {
   const test::Example example;
   test::Model model(test::small_options());
   Probe probe;
-  TapeOptions options;
+  TapeArguments options;
   options.observer = &probe;
   Tape tape(options);
   tape.backward(example.loss(model.transformer, tape));

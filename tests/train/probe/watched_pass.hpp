@@ -30,7 +30,7 @@ inline std::vector<SentencePair> random_pairs(std::size_t count, std::size_t min
 /// Gradients go to the parameters. Returns the loss.
 inline double pass(Toy& toy, const Batch& batch, Observer* observer) {
   toy.parameters.clear_gradients();
-  TapeOptions options;
+  TapeArguments options;
   options.observer = observer;
   Tape tape(options);
   const Variable loss = batch_loss(toy.transformer, tape, batch, 0, static_cast<Real>(batch.target_tokens()));
