@@ -12,7 +12,8 @@
 #include <limits>
 #include <vector>
 
-// Not in the BLAS standard; weak, so that another BLAS links as well.
+// These functions belong to OpenBLAS and not to the BLAS standard. They are weak, so that the program also links with
+// another BLAS.
 extern "C" {
 char* openblas_get_config() __attribute__((weak));
 char* openblas_get_corename() __attribute__((weak));
@@ -22,9 +23,9 @@ void openblas_set_num_threads(int) __attribute__((weak));
 namespace surd::blas {
 namespace {
 
-/// Where kernels::gemm is the faster, as measured against OpenBLAS 0.3.21 with AVX-512. That one has kernels of its own
-/// for at most 100^3 multiplications, hard to beat unless B is turned, and narrower ones for columns that leave lanes
-/// of a register idle.
+/// Whether kernels::gemm is the faster, as measured against OpenBLAS 0.3.21 with AVX-512. For at most 100^3
+/// multiplications OpenBLAS has kernels that are hard to beat unless B is turned, and it has narrower ones for columns
+/// that leave lanes of a register idle.
 bool kernel_wins(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k) {
   using kernels::lanes;
   if (lanes * sizeof(Real) < 64) return false;

@@ -13,11 +13,11 @@ namespace surd::blas {
 enum class Transpose { no, yes };
 
 /// C[m, n] = alpha op(A) op(B) + beta C, with op(A) [m, k] and op(B) [k, n]. beta = 0 overwrites C, whatever it holds.
-/// By kernels::gemm where that is the faster, as a rule on the sizes alone says; else by the library.
+/// A rule on the sizes and transpositions says whether kernels::gemm is the faster; else the library computes it.
 void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, Real alpha,
           const Real* a, std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc);
 
-/// The same, always by the library.
+/// The same product, always computed by the library.
 void library_gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, Real alpha,
                   const Real* a, std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc);
 
@@ -33,7 +33,7 @@ inline void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, st
 void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight, const Real* bias,
             bool relu, Real* y);
 
-/// Which library answers, e.g. "OpenBLAS 0.3.21 ... pthreads", and the core its kernels were chosen for.
+/// Which library computes the products, e.g. "OpenBLAS 0.3.21 ... pthreads", and the core its kernels were chosen for.
 std::string description();
 std::string core_name();
 

@@ -10,21 +10,22 @@ namespace surd::huge_pages {
 namespace {
 
 constexpr std::size_t alignment = 64;
-#if defined(__SANITIZE_ADDRESS__)  // which is to see the bounds of every piece
+#if defined(__SANITIZE_ADDRESS__)  // no sharing: the sanitizer has to see the bounds of every piece
 constexpr std::size_t page = alignment, shared_size = 0;
 #else
 constexpr std::size_t page = std::size_t{2} << 20;
-constexpr std::size_t shared_size = 4 * page;  // of memory that pieces share
+constexpr std::size_t shared_size = 4 * page;  // size of a stretch that small pieces share
 #endif
-constexpr std::size_t largest_shared = shared_size / 4;  // so that little is left over at its end
+constexpr std::size_t largest_shared = shared_size / 4;  // a larger piece would waste much at the end of a stretch
 
-/// At the beginning of every stretch of memory.
+/// Stands at the beginning of every stretch of memory from the system: how many of its pieces are in use, and how many
+/// of its bytes have been handed out.
 struct alignas(alignment) Origin {
   std::size_t pieces = 0, used = sizeof(Origin);
 };
 
 std::mutex mutex;
-Origin* current = nullptr;  // what small pieces are taken from
+Origin* current = nullptr;  // the stretch that small pieces are taken from
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 

@@ -6,7 +6,7 @@
 /// memory than the processor's page tables cover with small ones.
 namespace surd::huge_pages {
 
-/// A piece of memory, aligned to 64, and what it has to be given back with.
+/// A piece of memory, aligned to 64 bytes, and the origin that release() takes to give it back.
 struct Piece {
   void* start;
   void* origin;

@@ -17,7 +17,7 @@ constexpr std::size_t alignment = 64;
 // is asked for by less than a sixteenth, or less than 64 bytes.
 constexpr std::size_t steps_per_doubling = 16;
 constexpr std::size_t class_count = 48 * steps_per_doubling;
-constexpr std::size_t blocks_per_thread = 64;  // a class; more go to the shared lists
+constexpr std::size_t blocks_per_thread = 64;  // of one size class; further ones go to the shared lists
 
 /// Stands in the 64 bytes before each block, so that a block remembers its size class and whose it is.
 struct Header {

@@ -40,7 +40,7 @@ Batch make_batch(const std::vector<SentencePair>& pairs, const std::vector<std::
 /// Whether pair `a` comes before `b` where pairs are sorted by length: by source, then by target.
 bool shorter(const SentencePair& a, const SentencePair& b);
 
-/// Pairs that are measured or translated together where nobody says otherwise.
+/// How many pairs are measured or translated together by default.
 inline constexpr std::size_t evaluation_batch_size = 64;
 
 /// All pairs in a fixed order, shortest source first so that little is padded: for evaluation. A batch's `indices` lead

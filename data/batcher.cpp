@@ -60,7 +60,7 @@ std::vector<std::size_t> Batcher::order(std::size_t epoch) const {
 
 Batcher::Plan Batcher::cut(const std::vector<std::size_t>& order) const {
   Plan plan;
-  std::size_t longest = 0;  // of the batch being filled
+  std::size_t longest = 0;  // side in the batch that is being filled
   for (const std::size_t index : order) {
     const std::size_t length = std::max(longest, longer_side((*pairs_)[index]));
     const bool full =

@@ -10,6 +10,9 @@
 #include <string_view>
 #include <vector>
 
+/// Tasks, and the way of their text into batches: a Task gives a Corpus, a Dataset turns it into ids, a Batcher cuts it
+/// into batches. This room uses autograd/base and nothing else of the project. Start here; to add a task, read
+/// tasks/copy.cpp, the shortest, and the table in task.cpp.
 namespace surd {
 
 /// A sentence and its translation, as text.
@@ -18,7 +21,7 @@ struct TextPair {
   std::string target;
 };
 
-/// Pairs that were left out of a split, for one reason each.
+/// How many pairs were left out of a split; each is counted under one reason.
 struct Skipped {
   std::size_t empty = 0;     ///< a blank source or target
   std::size_t overlong = 0;  ///< a source or target of more tokens than allowed

@@ -69,7 +69,7 @@ class Vocabulary {
   bool insert(const std::string& token);
 
   std::vector<std::string> tokens_;
-  std::unordered_map<std::string, TokenId> ids_;  // of the corpus's tokens; the special ones are not looked up
+  std::unordered_map<std::string, TokenId> ids_;  // without the special tokens, which no text can name
 };
 
 /// Adds a sentence's tokens to `counts`.

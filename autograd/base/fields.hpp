@@ -11,6 +11,9 @@
 #include <type_traits>
 #include <vector>
 
+/// autograd/base is what every room may use: errors, field lists, registries, random numbers, UTF-8. It uses nothing
+/// but fmt. Start here, then read registry.hpp.
+///
 /// Options structs list their fields once, in a member function
 ///
 ///     void fields(Fields& f) {
@@ -71,7 +74,7 @@ class Word {
   virtual std::string text() const = 0;
   /// Takes the value from its text; false, and unchanged, where the text is not allowed.
   virtual bool parse(std::string_view text) = 0;
-  /// The words to suggest from; and in `allowed` the whole rule in words.
+  /// choices() are the words that a message may suggest; allowed() says the whole rule in words.
   virtual std::vector<std::string> choices() const = 0;
   virtual std::string allowed() const = 0;
 };

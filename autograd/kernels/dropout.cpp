@@ -31,7 +31,8 @@ void by_stretches(const DropoutDraws& draws, std::size_t n, Decide decide) {
   }
 }
 
-/// The decisions in bytes, once they have been used: a byte may alias anything, which would slow the loop that uses it.
+/// Stores the decisions as bytes. Called once they have been used: a byte may alias anything, which would slow down the
+/// loop that uses the decisions.
 void remember(const std::uint16_t* keeps, std::uint8_t* kept, std::size_t count) {
   for (std::size_t j = 0; j < count; ++j) kept[j] = static_cast<std::uint8_t>(keeps[j]);
 }

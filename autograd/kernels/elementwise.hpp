@@ -23,7 +23,7 @@ void add_bias(const Real* x, const Real* bias, Real* y, std::size_t rows, std::s
 void sum_rows(const Real* dy, Real beta, Real* dbias, std::size_t rows, std::size_t n);
 
 void relu(const Real* x, Real* y, std::size_t n);
-void relu_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);  ///< from the result
+void relu_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);  ///< takes the result y, not x
 /// GELU(x) = x Phi(x), exact (Hendrycks & Gimpel, arXiv 1606.08415).
 void gelu(const Real* x, Real* y, std::size_t n);
 void gelu_backward(const Real* x, const Real* dy, Real* dx, std::size_t n);

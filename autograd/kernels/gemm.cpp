@@ -199,7 +199,7 @@ Real* memory(std::size_t size) {
 
 std::size_t round_up(std::size_t x, std::size_t unit) { return (x + unit - 1) / unit * unit; }
 
-/// The length of about equal parts of at most `longest`, which is a multiple of `unit`.
+/// How long the parts are if `whole` is cut into about equal ones of at most `longest`, a multiple of `unit`.
 std::size_t part(std::size_t whole, std::size_t longest, std::size_t unit) {
   if (whole <= longest) return whole;
   const std::size_t parts = (whole + longest - 1) / longest;

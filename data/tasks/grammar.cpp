@@ -161,7 +161,7 @@ grammar::SimplePhrase GrammarTask::draw_simple_phrase(random::Sequence& draw) co
     const std::size_t first = draw.integer(count);
     phrase.adjectives.push_back(first);
     if (draw.chance(options_.adjective_probability / 2))
-      phrase.adjectives.push_back((first + draw.between(1, count - 1)) % count);  // another one
+      phrase.adjectives.push_back((first + draw.between(1, count - 1)) % count);  // another adjective than the first
   }
   return phrase;
 }

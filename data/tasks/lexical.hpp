@@ -11,8 +11,9 @@ struct LexicalOptions : SequenceOptions {
   void fields(Fields& f);
 };
 
-/// Each token is replaced by its partner in a fixed bijection, drawn from the seed: "w3 w1 w3" -> "w9 w4 w9". Driven by
-/// tokens. The symbol of rank r = 1, 2, ... is drawn with probability proportional to r^-zipf_exponent.
+/// Each token is replaced by its partner in a fixed bijection, drawn from the seed: "w3 w1 w3" -> "w9 w4 w9". So what
+/// has to be learned is about tokens. The symbol of rank r = 1, 2, ... is drawn with probability proportional to
+/// r^-zipf_exponent.
 class LexicalTask : public Task {
  public:
   using Options = LexicalOptions;

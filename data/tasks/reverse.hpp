@@ -10,8 +10,8 @@ struct ReverseOptions : SequenceOptions {
   void fields(Fields& f);
 };
 
-/// The target is the source backwards: "c a b" -> "b a c". Driven by positions. The further split "test_long" has
-/// longer sources than any other split: max_length + 1 to max_length + extra_length tokens.
+/// The target is the source backwards: "c a b" -> "b a c". So what has to be learned is about positions. The further
+/// split "test_long" has longer sources than any other split: max_length + 1 to max_length + extra_length tokens.
 class ReverseTask : public Task {
  public:
   using Options = ReverseOptions;

@@ -23,7 +23,8 @@ DistinctExamples::DistinctExamples(std::string_view task, std::uint64_t seed)
     : sequence_(random::Stream(seed, "data", task)) {}
 
 Split DistinctExamples::split(std::string name, std::size_t size, const Draw& draw) {
-  // What deal() draws for all three splits is mostly trained on.
+  // deal() draws the examples of all three splits at once, without a name. Most of them are trained on, so train_size
+  // is the option to blame.
   const char* const option = name.empty() ? "task.train_size" : "task.test_size";
   Split split{std::move(name), {}};
   split.pairs.reserve(size);

@@ -36,17 +36,17 @@ struct SequenceOptions : SplitSizes {
 /// Draws the examples of one corpus so that no source occurs twice, whichever split it is in.
 class DistinctExamples {
  public:
-  /// Draws one example; free to repeat itself.
+  /// Draws one example; it may draw the same one again.
   using Draw = std::function<TextPair(random::Sequence&)>;
 
-  /// A source that is new must turn up within so many draws.
+  /// If so many draws in a row give no new source, there are taken to be no more.
   static constexpr std::size_t patience = 100000;
 
   /// The draws are a function of the task's name and the seed.
   DistinctExamples(std::string_view task, std::uint64_t seed);
 
-  /// Further `size` examples. Throws OptionError when `patience` draws one after another give no new source: there are
-  /// not as many distinct examples as were asked for.
+  /// Draws `size` more examples. Throws OptionError when `patience` draws one after another give no new source: there
+  /// are not as many distinct examples as were asked for.
   Split split(std::string name, std::size_t size, const Draw& draw);
 
   /// The splits "train", "valid" and "test": drawn as one set, shuffled and dealt, so that all three follow the same

@@ -27,7 +27,7 @@ std::string spelled(std::string name) {
   return "--" + name;
 }
 
-/// Fields that hold one value each; a command line has no others.
+/// Visits a field list of single values; a command line cannot have any other kind of field.
 class ArgumentFields : public Fields {
  private:
   [[noreturn]] static void refuse(const Field& field) {
@@ -117,7 +117,7 @@ class Reader : public ArgumentFields {
     if (!field.read)
       complaints.push_back(fmt::format("{}: is read only when {}", spelling_of(field.name), field.condition));
   }
-  /// Nobody writes null here: what is not wanted is not given.
+  /// On a command line an optional value is left out rather than written as null.
   template <class T>
   void read(const Field& field, std::optional<T>& value) {
     if (given_.count(field.name) == 0) return;

@@ -9,8 +9,8 @@
 #include <vector>
 
 /// How a field list is written on a command line. The field `length_penalty` is the option --length-penalty. A bool
-/// takes no value; Texts may be given again and again; what else there is takes one value, in the forms of
-/// read_scalar.hpp. Attribute Unit: the name of the value in --help, as in --max-length TOKENS.
+/// takes no value; Texts may be given again and again; every other field takes one value, in the forms of
+/// read_scalar.hpp. The attribute Unit names the value in --help, as in --max-length TOKENS.
 namespace surd {
 
 /// A field of texts that are given one by one: --set a=1 --set b=2, or one positional after the other.
@@ -27,7 +27,7 @@ class Texts : public Word {
   std::string allowed() const override { return ""; }
 };
 
-/// A field as the command line and --help have it.
+/// A field as the command line takes it and --help shows it.
 struct Argument {
   std::string field;     ///< "length_penalty"
   std::string spelling;  ///< "--length-penalty"; of a positional "CONFIG"
@@ -42,16 +42,17 @@ struct Argument {
   bool flag() const { return !positional && value.empty(); }
 };
 
-/// The positionals, then the options in the order of the list. `required`: what must be given, a positional by the name
-/// of its field, an option by its spelling ("--source"); the positionals are written in this order. Throws Error where
-/// one of these is not in the list, or where the list has what a command line cannot.
+/// Makes arguments of the fields of a list: first the positionals, then the options in the order of the list.
+/// `required` says what must be given, a positional by the name of its field, an option by its spelling ("--source");
+/// the positionals are written in this order. Throws Error where one of these is not in the list, or where the list has
+/// a field that a command line cannot express.
 std::vector<Argument> arguments_of(const std::function<void(Fields&)>& list, const std::vector<std::string>& required);
 
 /// What was given for each field, by its name.
 using GivenTexts = std::map<std::string, std::vector<std::string>>;
 
 /// Fills the fields of `list`, whose arguments these are; those not given keep their values. Throws UsageError with
-/// every value that cannot be and every rule that is broken.
+/// every value that is not allowed and every rule that is broken.
 void read_arguments(const std::function<void(Fields&)>& list, const std::vector<Argument>& arguments,
                     const GivenTexts& given);
 

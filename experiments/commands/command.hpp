@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-/// The commands of the program. A command is a struct of arguments with a field list, a function of it that returns the
-/// exit code, and a row of a table; the parser, --help and docs/commands.md are made from these:
+/// The commands of the program; this room may use every other one. Start here, then read doctor.cpp, a short command,
+/// and all_commands.cpp, which lists them all. A command is a struct of arguments with a field list, a function of it
+/// that returns the exit code, and a row of a table; the parser, --help and docs/commands.md are made from these:
 ///
 ///     struct HelloArguments {
 ///       std::string name;

@@ -15,7 +15,7 @@ std::size_t width_of(const Lines& lines) {
   return width;
 }
 
-/// What a person types, and beside it what that means.
+/// A table of two columns: what a person types, and what that means.
 std::string two_columns(const Lines& lines, std::size_t width) {
   std::string text;
   for (const auto& [left, right] : lines)
@@ -23,7 +23,7 @@ std::string two_columns(const Lines& lines, std::size_t width) {
   return text;
 }
 
-/// The commands of a group, aligned with those of the others.
+/// The commands of a group, with the columns aligned over all groups.
 std::string commands_of(const CommandTable& table, const std::string& group) {
   Lines all, chosen;
   for (const CommandRow& row : table.rows()) {

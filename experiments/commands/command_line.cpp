@@ -16,7 +16,7 @@
 namespace surd {
 namespace {
 
-/// What was asked for.
+/// The command that was asked for, and the arguments that were given.
 struct Request {
   const CommandRow* row = nullptr;
   GivenTexts given;
@@ -31,7 +31,7 @@ CLI::Option* add_argument(CLI::App* app, const Argument& argument) {
   if (argument.flag()) return app->add_flag(argument.spelling);
   CLI::Option* option = app->add_option(argument.spelling)->required(argument.required);
   if (argument.repeated && argument.positional) option->expected(1, -1)->allow_extra_args();
-  // An option takes one value each time, or else it would also take the positional that follows.
+  // A repeated option takes one value each time, or else it would also take the positional that follows.
   if (argument.repeated && !argument.positional) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   return option;
 }

@@ -9,7 +9,7 @@ namespace surd {
 /// and then calls this.
 int run_command_line(int argc, const char* const* argv);
 
-/// The same with the commands of a table.
+/// The same, with the commands of `table` instead of commands().
 int run_command_line(const CommandTable& table, int argc, const char* const* argv);
 
 }  // namespace surd

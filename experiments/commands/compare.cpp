@@ -31,7 +31,7 @@ struct ComparedRun {
   Settings settings;
   bool finished = false;
   bool diverged = false;
-  std::map<std::string, double> last;  // of the last evaluation
+  std::map<std::string, double> last;  // the metrics at the last evaluation
 };
 
 constexpr const char* metrics[] = {"loss", "token_accuracy", "sequence_accuracy"};
@@ -112,8 +112,9 @@ std::string letters(std::size_t index) {
   return index < 26 ? last : letters(index / 26 - 1) + last;
 }
 
-/// One line a group, `keys[i]` and then `results[i]`, under their names; `paths` name the keys. Where that is wider
-/// than a screen, letters stand for the paths and are explained beneath; where that is still too wide, for the groups.
+/// One line for each group i, `keys[i]` and then `results[i]`, under headings; `paths` are the headings of the keys.
+/// Where that is wider than a screen, letters stand for the paths and are explained beneath; where it is still too
+/// wide, letters stand for the groups instead.
 std::vector<std::string> table(const std::vector<std::string>& paths, const Rows& keys,
                                const std::vector<std::string>& columns, const Rows& results) {
   const auto beside = [&](const std::vector<std::string>& names, const Rows& left) {
@@ -154,7 +155,7 @@ int compare_command(const CompareArguments& arguments) {
   for (const std::string& folder : arguments.runs.values) {
     std::error_code unresolved;
     if (!seen.insert(std::filesystem::weakly_canonical(folder, unresolved)).second && !unresolved)
-      continue;  // named twice
+      continue;  // this folder was named twice
     try {
       runs.push_back(read_run(folder));
     } catch (const Error& error) {  // a run that has not ended must not hide the others
@@ -180,7 +181,7 @@ int compare_command(const CompareArguments& arguments) {
     std::map<std::string, std::vector<double>> values;
     for (const ComparedRun* run : members) {
       diverged += run->diverged;
-      if (!run->finished) continue;  // its last evaluation is not where it would have ended
+      if (!run->finished) continue;  // an unfinished run's last evaluation says nothing of its end
       ++finished;
       for (const auto& [metric, value] : run->last) values[metric].push_back(value);
     }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-/// Sentences on their way into the model of a run.
+/// Checks and converts sentences before they go into the model of a run.
 namespace surd {
 
 /// Throws Error, naming `where`, where the model has no place for so many tokens.
@@ -17,7 +17,8 @@ void expect_fits(const OpenRun& run, const std::string& where, std::size_t posit
 /// Ids of a line, which stands at `where`. Throws Error where it is too long for the model.
 std::vector<TokenId> encode(const OpenRun& run, const std::string& line, const std::string& where);
 
-/// The longest a translation may get; where a person did not limit it, twice the source and some more.
+/// Limits how long a translation may get: to `max_length` tokens, or where that is not given, to 2 n + 20 for a source
+/// of n tokens.
 DecodingArguments translation_options(const std::optional<std::size_t>& max_length);
 
 }  // namespace surd

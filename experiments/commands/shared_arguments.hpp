@@ -7,7 +7,7 @@
 /// Arguments that several commands have. A command with more of them derives from these.
 namespace surd {
 
-/// A config and what is set over it.
+/// A config file, and the settings that override it.
 struct ConfigArguments {
   std::string config;
   Texts settings;  ///< "a.b.c=value"
@@ -18,7 +18,7 @@ struct ConfigArguments {
   }
 };
 
-/// A run and which of its checkpoints.
+/// A run, and which of its checkpoints to use.
 struct RunArguments {
   std::string run;
   std::string checkpoint = "best";

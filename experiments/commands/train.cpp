@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 bool is_finished(const RunFolder& folder) {
   if (!path_exists(folder.summary())) return false;
   const Json summary = Json::parse(read_file(folder.summary()), nullptr, false);
-  // A damaged one does not count: it is written again.
+  // A damaged summary does not count as finished: the run writes it again.
   return summary.is_object() && summary.contains("finished") && summary["finished"] == true;
 }
 

@@ -23,8 +23,8 @@ struct TrainArguments : ConfigArguments {
     f("replicas", replicas, "threads that share each batch", between(1, 256), Unit{"threads"});
   }
 };
-/// Trains a model into a run's folder; the exit code. Throws ConfigError, and UsageError for a folder that cannot be
-/// trained in.
+/// Trains a model into the folder of a run and returns the exit code. Throws ConfigError, and UsageError for a folder
+/// that cannot be trained in.
 int train_command(const TrainArguments& arguments);
 
 }  // namespace surd

@@ -59,7 +59,7 @@ int translate_command(const TranslateArguments& arguments) {
   // A person who types wants each answer at once.
   const std::size_t batch_size = isatty(STDIN_FILENO) == 1 ? 1 : arguments.batch_size;
   std::vector<std::vector<TokenId>> sources;
-  std::vector<bool> blank;  // of each line since the last flush; the others are `sources`
+  std::vector<bool> blank;  // whether each line since the last flush is blank; `sources` holds the others
   const auto flush = [&] {
     const auto hypotheses = decode(run.model.transformer(), std::exchange(sources, {}), options);
     std::size_t next = 0;
@@ -70,13 +70,13 @@ int translate_command(const TranslateArguments& arguments) {
   std::size_t number = 0;
   try {
     for (std::string line; next_line(line, ++number);) {
-      // The model never saw a blank line; what it would make of one is no translation.
+      // A blank line stays blank: the model never saw one, and what it would make of it is no translation.
       if (!is_blank(line)) sources.push_back(encode(run, line, fmt::format("standard input:{}", number)));
       blank.push_back(is_blank(line));
       if (blank.size() == batch_size) flush();
     }
   } catch (const Error&) {
-    flush();  // the lines before it are fine
+    flush();  // the lines before the bad one are translated first
     throw;
   }
   flush();

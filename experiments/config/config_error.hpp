@@ -38,7 +38,7 @@ class ConfigError : public Error {
   std::vector<Problem> problems_;
 };
 
-/// The end of a message about a name that is none of `names`: what may have been meant, else what there is.
+/// The end of a message about a name that is none of `names`: says what may have been meant, else which there are.
 std::string not_among(std::string_view name, const std::vector<std::string>& names);
 
 /// A value as a message shows it: on one line, cut short, nothing in it that a terminal would obey.

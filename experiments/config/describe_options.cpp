@@ -13,7 +13,7 @@
 namespace surd {
 namespace {
 
-/// All of a row but its path.
+/// The parts of a row in which the names of a choice may differ: all but its path.
 constexpr std::array<std::string OptionRow::*, 6> parts = {&OptionRow::type,    &OptionRow::default_value,
                                                            &OptionRow::allowed, &OptionRow::unit,
                                                            &OptionRow::help,    &OptionRow::condition};
@@ -89,7 +89,7 @@ class Describer : public Fields {
     rows.back().help = help;
     add_options(condition_of(field), selector, choice);
   }
-  /// A key of a choice, as each of the names that have it describes it.
+  /// A key of a choice that several names may share, with every way in which they describe it.
   struct Shared {
     struct Variant {
       OptionRow row;
@@ -97,7 +97,7 @@ class Describer : public Fields {
     };
     std::vector<Variant> variants;
   };
-  /// The rows of every name's options, one a key.
+  /// Adds the rows of the options of all names, one for each key.
   void add_options(const std::string& condition, const char* selector, AnyChoice& choice) {
     std::vector<Shared> all;
     for (const std::string& name : choice.names()) {

@@ -30,9 +30,9 @@ std::vector<OptionRow> describe_options(Options options = {}) {
   return detail::describe_options([&](Fields& f) { options.fields(f); });
 }
 
-/// For a terminal: two lines or more a key.
+/// The rows as text for a terminal, two lines or more for each key.
 std::string reference_text(const std::vector<OptionRow>& rows);
-/// Tables in Markdown, one a top-level key.
+/// The rows as tables in Markdown, one for each top-level key.
 std::string reference_markdown(const std::vector<OptionRow>& rows);
 
 }  // namespace surd

@@ -5,7 +5,7 @@
 namespace surd {
 namespace {
 
-/// The names of the keys a field list stands for in its mapping.
+/// Collects the names of the keys that a field list reads in its mapping.
 class KeyNames : public Fields {
  public:
   explicit KeyNames(std::string text = "") : text_(std::move(text)) {}

@@ -9,7 +9,7 @@
 namespace surd {
 
 /// A field whose value is kept as it was written, because no other kind of field describes it: a list of numbers, a
-/// mapping of any keys. Whoever lists it reads the node.
+/// mapping of any keys. The code that lists the field has to read the node itself.
 class RawYaml : public Word {
  public:
   explicit RawYaml(std::string allowed) : allowed_(std::move(allowed)) {}

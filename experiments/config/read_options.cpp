@@ -50,7 +50,7 @@ class Reader : public Fields {
     if (holds || unreadable(field, message)) return;
     const YamlNode* node = level_->find(field);
     const YamlNode* at = node;
-    for (const Value& value : level_->values)  // where the field itself is not written, one the rule looks at
+    for (const Value& value : level_->values)  // if the field is not written, blame one the rule names
       if (at == nullptr && value.node != nullptr && mentions(message, value.name)) at = value.node;
     std::string told = message;
     for (const Value& value : level_->values)
@@ -64,11 +64,11 @@ class Reader : public Fields {
     std::string text;
     const YamlNode* node;  // null where it is the default
   };
-  /// What the other names of a choice would have read.
+  /// A choice that was made and the keys that each of its names reads, to explain a key of another name.
   struct Others {
     std::string label;     // "schedule 'constant'"
     std::string selector;  // "schedule.name"
-    int layer;             // that chose the name
+    int layer;             // the layer that chose the name; see Origin
     std::map<std::string, Names> names_with;
   };
   /// A mapping while it is read. Absent ones are visited too, because their rules may be broken by the defaults.
@@ -88,7 +88,8 @@ class Reader : public Fields {
   std::string path_of(std::string_view key) const {
     return level_->path.empty() ? std::string(key) : fmt::format("{}.{}", level_->path, key);
   }
-  /// Whether a text is about a value that could not be read; what follows from its default says nothing.
+  /// Whether a rule or condition is about a value that could not be read. It was then computed from the default
+  /// instead, and reporting it would mislead.
   bool unreadable(std::string_view field, const std::string& text) const {
     return std::any_of(level_->unreadable.begin(), level_->unreadable.end(),
                        [&](const std::string& name) { return name == field || mentions(text, name); });
@@ -253,7 +254,8 @@ class Reader : public Fields {
     }
     problems_.push_back({child.key_origin, path_of(shown(child.key)), std::move(message)});
   }
-  /// The way out: what stands elsewhere under that name, what is nearly called so here, what there is here.
+  /// What to do about an unknown key: says where a key of this name is read, else which key here has a similar name,
+  /// else which keys are allowed here.
   std::string right_key(const YamlNode& child) const {
     const std::string& key = child.key;
     Names paths;
@@ -285,7 +287,7 @@ Names texts(const std::vector<Problem>& problems) {
 }  // namespace
 
 void detail::read_options(const YamlDocument& document, const std::function<void(Fields&)>& list) {
-  constexpr int most_passes = 8;  // a condition upon a condition upon a condition ... takes one more each
+  constexpr int most_passes = 8;  // each condition on a field that has a condition itself takes one more
   std::multimap<std::string, std::string> places;
   std::vector<Problem> found;
   for (int pass = 0; pass < most_passes; ++pass) {

@@ -6,6 +6,10 @@
 #include <functional>
 #include <utility>
 
+/// Reads and writes options structs as YAML. This room knows field lists (autograd/base/fields.hpp) and YAML, and
+/// nothing of models or studies; besides autograd/base it uses program/ alone. Start here: a text becomes a
+/// YamlDocument, read_options() fills an options struct from it, write_yaml() goes the other way, and
+/// describe_options() makes the reference of all keys.
 namespace surd {
 
 namespace detail {

@@ -22,7 +22,7 @@ std::vector<std::string> split_path(std::string_view path) {
   return keys;
 }
 
-/// The node at "a.b[0].c", and whether it is that one or only the nearest above it that is written.
+/// The node at a path such as "a.b[0].c" and true, or the nearest node above it that is written and false.
 std::pair<const YamlNode*, bool> find(const YamlNode& root, std::string path) {
   for (std::size_t i = path.find('['); i != std::string::npos; i = path.find('[', i)) path[i] = '.';
   path.erase(std::remove(path.begin(), path.end(), ']'), path.end());

@@ -26,8 +26,8 @@ class YamlDocument {
   static YamlDocument parse(std::string_view text, const std::filesystem::path& name,
                             const std::filesystem::path& presets = {});
 
-  /// A config that stands as a mapping inside another document, which was read from `file`. `copies`: read in place of
-  /// the files that it extends, one after the other.
+  /// A config that stands as a mapping inside another document, which was read from `file`. `copies` are read, one
+  /// after the other, in place of the files that it extends; where there are none, those files themselves are.
   static YamlDocument inside(YamlNode mapping, const std::filesystem::path& file,
                              const std::filesystem::path& presets = {},
                              const std::vector<std::filesystem::path>& copies = {});
@@ -36,11 +36,12 @@ class YamlDocument {
   /// numbered from 0. A value that begins with a quote, '[' or '{' is read as YAML; any other is taken as it stands, so
   /// that nothing in it (a '#', a ': ', a '*') has a meaning of its own. Problems are kept.
   void set(std::string_view assignment);
-  /// The same for one that is written at `origin`, whose layer is ignored: it goes over all that was there before.
+  /// The same for an assignment that is written at `origin`. The layer of `origin` is ignored: the value overrides all
+  /// that was set before.
   void set(const std::string& path, const std::string& value, Origin origin);
 
-  /// Where to mend what is wrong with an option: at its key, else at the first key its rule names, else at the nearest
-  /// written key above it.
+  /// The problem at the place where to mend it: at the option's key, else at the first key its rule names, else at the
+  /// nearest written key above it.
   Problem locate(const OptionError& error) const;
 
   const YamlNode& root() const { return root_; }  ///< a mapping

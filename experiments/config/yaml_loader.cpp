@@ -27,7 +27,7 @@ std::vector<std::string> yaml_files(const fs::path& folder) {
   return names;
 }
 
-/// "did you mean" for a file that is not there.
+/// The end of a message about a file that is not there: a file with a similar name, if there is one.
 std::string similar_file(const fs::path& file) {
   const std::string guess = did_you_mean(file.filename().string(), yaml_files(file.parent_path()));
   return guess.empty() ? "; name a YAML file that is there" : guess;

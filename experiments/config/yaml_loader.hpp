@@ -10,11 +10,11 @@
 
 namespace surd {
 
-/// Loads a file and the files it extends into one tree; see YamlDocument, whose part it is. Adds what is wrong to
+/// Loads a file and the files it extends into one tree; a part of YamlDocument, which says how. Adds what is wrong to
 /// `problems`, and throws ConfigError where there is nothing to read.
 class YamlLoader {
  public:
-  /// `copies`: read one after the other in place of the files that are extended; empty: those themselves.
+  /// `copies` are read, one after the other, in place of the files that are extended; see YamlDocument::inside().
   YamlLoader(std::filesystem::path presets, std::vector<Problem>& problems,
              std::vector<std::filesystem::path> copies = {})
       : presets_(std::move(presets)), copies_(std::move(copies)), problems_(problems) {}

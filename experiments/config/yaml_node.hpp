@@ -18,8 +18,8 @@ struct YamlNode {
   bool quoted = false;             ///< a scalar in quotes or a block (|, >): text, whatever it looks like
   std::vector<YamlNode> children;  ///< of a list, or of a mapping in the order written
   Origin origin;
-  std::string key;    ///< in a mapping: its name there
-  Origin key_origin;  ///< and where that stands
+  std::string key;    ///< of a value in a mapping: its name there
+  Origin key_origin;  ///< where that name is written
 
   /// The value of a mapping's key, or null.
   const YamlNode* find(std::string_view name) const;

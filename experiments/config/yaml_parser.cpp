@@ -23,7 +23,7 @@ class Builder : public YAML::EventHandler {
 
   YamlNode root() { return std::move(root_); }
 
-  /// What yaml-cpp would pass over or take for something else. Throws where nothing sensible can be read.
+  /// Finds what yaml-cpp would pass over or misread. Throws ConfigError where nothing sensible can be read.
   void check_bytes() {
     if (text_.size() > YamlLimits::bytes)
       fail(source_, fmt::format("is larger than {} bytes, which no config needs; is it another kind of file?",
@@ -76,9 +76,9 @@ class Builder : public YAML::EventHandler {
  private:
   struct Open {
     YamlNode node;
-    std::optional<std::string> key;  // of a mapping, once read, until its value is complete
+    std::optional<std::string> key;  // in a mapping: the key that was read and whose value is not complete yet
     Origin key_origin;
-    bool keep = true;  // false: its value is refused already
+    bool keep = true;  // false where the value of the key was refused already
   };
 
   Origin at(const YAML::Mark& mark) const {

@@ -17,7 +17,7 @@ constexpr std::size_t bar_width = 24;
 constexpr double seconds_between_bars = 0.1;
 constexpr double seconds_between_lines = 5;
 
-/// One that moves its cursor and shows colours.
+/// Whether the descriptor is a terminal that can move its cursor and show colours.
 bool is_terminal(int descriptor) {
   const char* kind = std::getenv("TERM");
   return isatty(descriptor) == 1 && (kind == nullptr || std::string_view(kind) != "dumb");

@@ -7,6 +7,9 @@
 #include <string>
 #include <string_view>
 
+/// What any part of the program may need: output for a person, exit codes, stop signals, a stopwatch, texts, the
+/// folders that come with the program, its version. This room uses autograd/base and nothing else of the project, so
+/// that every room of experiments/ may use it. Start here, then read exit_code.hpp and usage_error.hpp.
 namespace surd {
 
 /// What a person sees: lines on standard output; colours only on a terminal and never with NO_COLOR (no-color.org).
@@ -15,7 +18,7 @@ class Console {
   enum class Style { plain, bold, green, yellow, red };
 
   void line(std::string_view text);
-  /// A warning or an error, on standard error.
+  /// warn() and fail() print a warning or an error on standard error.
   void warn(std::string_view text);
   void fail(std::string_view text);
 

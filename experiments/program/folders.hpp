@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-/// Where the files lie that come with the program: where SURD_PRESETS and SURD_STUDIES say, else where an installation
-/// has them beside the program, else in the source tree.
+/// The folders of the presets and studies that come with the program: those that SURD_PRESETS and SURD_STUDIES name,
+/// else those that an installation has beside the program, else those of the source tree.
 namespace surd {
 
 std::filesystem::path presets_folder();

@@ -19,7 +19,7 @@ void handle(void (*handler)(int)) {
 
 void note(int signal) {
   noted = signal;
-  handle(SIG_DFL);  // of both: whoever presses Ctrl-C and then calls kill has waited long enough
+  handle(SIG_DFL);  // for both signals: a person who sends a second one, of either kind, wants an end
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 
 namespace surd {
 
-/// As long as it lives, the first SIGINT or SIGTERM is only noted, so that a run can save and stop; the next one of
-/// either kind ends the process at once. At most one lives at a time.
+/// As long as an object of this class lives, the first SIGINT or SIGTERM is only noted, so that a run can save and
+/// stop; the next one of either kind ends the process at once. There is at most one such object at a time.
 class StopSignals {
  public:
   StopSignals();

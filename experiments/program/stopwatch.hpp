@@ -4,7 +4,7 @@
 
 namespace surd {
 
-/// Runs from where it is made.
+/// Measures the time since it was made.
 class Stopwatch {
  public:
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }

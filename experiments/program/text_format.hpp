@@ -12,7 +12,7 @@
 
 namespace surd {
 
-/// What a person's terminal is taken to be wide; lines that are printed for reading keep to it.
+/// The width in columns that a terminal is taken to have; lines that are printed for reading keep to it.
 inline constexpr std::size_t screen_width = 80;
 
 /// "label       item, item," and, where that is wider than the screen, the items that follow on lines beneath the
@@ -29,7 +29,7 @@ std::string clock_time(double seconds);
 /// `next` before the others.
 std::string wrapped(std::string_view words, std::string_view first, std::string_view next, std::size_t width = 100);
 
-/// Prints to stderr what can be printed there: that nobody can read a message is no reason to fail.
+/// Prints to stderr and ignores errors: a message that nobody can read is no reason to fail.
 template <class... Args>
 void to_stderr(fmt::format_string<Args...> text, Args&&... args) {
   std::fputs(fmt::format(text, std::forward<Args>(args)...).c_str(), stderr);

@@ -4,20 +4,20 @@
 
 namespace surd {
 
-/// Arguments that ask for what cannot be, told before anything is done: the program ends with exit_usage. What is wrong
-/// in a config file itself is a ConfigError.
+/// Thrown where the arguments of a command ask for something impossible, before anything is done; the program ends with
+/// exit_usage. What is wrong in a config file itself is a ConfigError.
 class UsageError : public Error {
  public:
   using Error::Error;
 };
 
-/// As expect(), throwing UsageError.
+/// Like expect(), but throws UsageError.
 template <class... Args>
 void expect_usage(bool holds, std::string_view where, fmt::format_string<Args...> rule, Args&&... args) {
   if (!holds) throw UsageError(fmt::format("{}: {}", where, fmt::format(rule, std::forward<Args>(args)...)));
 }
 
-/// f(), whose Error is one of the arguments.
+/// Returns f(). An Error that it throws becomes a UsageError, because the arguments are what caused it.
 template <class F>
 auto as_usage(F f) {
   try {

@@ -47,7 +47,7 @@ Experiment::Experiment(const ConfigFile& file, const std::string& vocabulary) {
   const auto task = config.task.make();
   attempt([&] { corpus = task->load(config.seed); });
   const bool loaded = problems.empty();
-  if (!loaded) {  // the model's options can be looked at all the same
+  if (!loaded) {  // an empty corpus will do to check the model's options too
     corpus = Corpus(task->format());
     corpus.splits = {Split{"train", {}}};
   }

@@ -35,7 +35,7 @@ struct Experiment {
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<Schedule> schedule;
-  double padding_share = 0;  ///< of the first epoch
+  double padding_share = 0;  ///< share of padding in the batches of the first epoch
 };
 
 /// The lines a run begins with: task, model, parameters, every factor with its resolved value, tying, optimizer,

@@ -14,7 +14,7 @@ std::string hash_of(const std::vector<TextPair>& pairs) {
   XXH3_64bits_reset(state.get());
   const auto add = [&](const std::string& text) {
     XXH3_64bits_update(state.get(), text.data(), text.size());
-    XXH3_64bits_update(state.get(), "\n", 1);  // no line holds one: what is moved to the next line changes the hash
+    XXH3_64bits_update(state.get(), "\n", 1);  // so that text moved to another line changes the hash
   };
   for (const TextPair& pair : pairs) {
     add(pair.source);

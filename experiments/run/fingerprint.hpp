@@ -13,14 +13,14 @@ struct SplitFingerprint {
   std::uint64_t pairs = 0;
   std::string hash;  ///< XXH3 of its text, 16 hexadecimal digits
 };
-/// Of each split, by its name.
+/// The fingerprint of each split of a corpus, by its name.
 using Fingerprint = std::map<std::string, SplitFingerprint>;
 
 Fingerprint fingerprint(const Corpus& corpus);
 
 /// The text of data.json.
 std::string to_json_text(const Fingerprint& fingerprint);
-/// Throws Error, with `name`, for what is not such a text.
+/// Reads the text of data.json. Throws Error, naming the file `name`, for any other text.
 Fingerprint parse_fingerprint(const std::string& text, const std::string& name);
 
 /// What differs in the splits that training looks at, "train" and "valid", a line each; "" where nothing does.

@@ -17,11 +17,11 @@ class JsonLines {
   /// or when the file is shorter than that.
   JsonLines(const std::string& path, std::uint64_t position);
 
-  /// Writes one line, or several with newlines between them, without the last newline. Throws Error when it cannot be
-  /// written.
+  /// Writes one line, or several that are given with newlines between them, and a newline at the end. Throws Error when
+  /// it cannot be written.
   void write(const std::string& line);
-  /// Bytes written so far, which now survive a loss of power: a checkpoint that names a position must not outlive the
-  /// lines before it. Throws Error when they cannot be synced.
+  /// Syncs the file and returns the bytes written so far: a checkpoint that names a position must not outlive the lines
+  /// before it, even in a loss of power. Throws Error when they cannot be synced.
   std::uint64_t sync();
 
  private:

@@ -16,7 +16,7 @@ namespace surd {
 ///     checkpoints/     see Checkpoints
 ///     metrics.jsonl    one object an update or evaluation
 ///     probe.jsonl      diagnostics, if probe.every > 0
-///     summary.json     what came out, and on what
+///     summary.json     results of the run, and the machine and software it ran on
 ///     lock             held by the process that trains here
 struct RunFolder {
   explicit RunFolder(std::string folder) : path(std::move(folder)) {}
@@ -33,7 +33,7 @@ struct RunFolder {
 
   /// Whether there is a folder that holds anything.
   bool exists() const;
-  /// Whether there is a run in it that can be resumed: begin() was done with it.
+  /// Whether the folder holds a run that can be resumed, because begin() came to its end.
   bool begun() const;
   /// Whether it holds at most what a run that was killed inside begin() leaves, so that nothing is lost by beginning
   /// again.
@@ -42,7 +42,8 @@ struct RunFolder {
   void create() const;
   /// Writes what a run is made from, the config last: where it stands, the rest does too. Throws Error.
   void begin(const std::string& config, const Corpus& corpus, const TextCodec& codec) const;
-  /// Throws Error where what the run trains or validates on is not what it was begun with.
+  /// Throws UsageError where the run would train or validate on other data than it was begun with, and Error where that
+  /// cannot be told because data.json is missing or damaged.
   void expect_same_data(const Corpus& corpus) const;
   /// Keeps every other process from training in this folder until the result is destroyed, or this process ends. Throws
   /// Error where another one is there already.

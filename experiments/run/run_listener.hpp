@@ -39,15 +39,15 @@ class RunListener : public TrainListener {
   void checkpoint(const TrainState& state, bool best) override;
   bool interrupted() override { return signals_.received() != 0; }
 
-  /// Source and target tokens of this process.
+  /// How many source and target tokens this process has trained on; a resumed run counts from 0.
   std::uint64_t tokens() const { return tokens_; }
-  /// Of the whole run, whoever made them.
+  /// The last and the best evaluation of the whole run, those before it was resumed included.
   const std::optional<EvaluationRecord>& last() const { return last_; }
   const std::optional<EvaluationRecord>& best() const { return best_; }
 
  private:
   void take(const EvaluationRecord& record);
-  /// The first update, which shows the initial parameters, and every multiple of the interval.
+  /// Whether an update is probed: the first one, which shows the initial parameters, and every multiple of probe.every.
   bool probes(std::uint64_t update) const { return probe_log_ && (update == 1 || update % config_.probe.every == 0); }
   void write_probe(std::uint64_t update);
 

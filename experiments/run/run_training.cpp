@@ -58,7 +58,7 @@ Progress restore(const RunFolder& folder, const RunConfig& config, ParameterSet&
   return progress;
 }
 
-/// Trains to the end, a signal or divergence, and writes the summary; the exit code.
+/// Trains until the end, a stop signal or divergence, writes the summary, and returns the exit code.
 int run(const Training& training, const RunConfig& config, const RunFolder& folder, const Progress& progress,
         const RunRequest& request, Console& console) {
   const StopSignals signals;

@@ -8,20 +8,24 @@
 #include <functional>
 #include <memory>
 
+/// One run: from a config file to the folder it leaves. This room ties the engine, data/, layers/ and train/ to files
+/// and to a person at a terminal; it may use all of those, config/ and program/, and knows nothing of studies or
+/// commands. Start here, then read run_config.hpp for what a run is made from and run_folder.hpp for what it leaves.
 namespace surd {
 
 /// How a run is to be made.
 struct RunRequest {
   bool resume = false;         ///< the folder holds a run of this config, to go on with
-  std::unique_ptr<File> lock;  ///< of the folder, where it is held already
+  std::unique_ptr<File> lock;  ///< the lock of the folder, if the caller holds it already
   /// Whether the run can be resumed or used afterwards. Without them it writes no parameters.
   bool checkpoints = true;
   std::function<void(std::uint64_t)> after_update;  ///< called after each update
 };
 
-/// Trains what a config describes in a folder, to the end, a signal or divergence, and writes all that a run leaves;
-/// the exit code of `surd train`. BLAS must be initialised. Throws ConfigError for options that contradict each other
-/// or the data, before anything is written; UsageError where the data are not those of the run that is resumed; Error.
+/// Trains what a config describes in a folder, until the end, a stop signal or divergence, writes all that a run
+/// leaves, and returns the exit code of `surd train`. BLAS must be initialised. Throws ConfigError for options that
+/// contradict each other or the data, before anything is written; UsageError where the data are not those of the run
+/// that is resumed; Error.
 int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest request, Console& console);
 
 }  // namespace surd

@@ -7,7 +7,7 @@
 
 namespace surd {
 
-/// What every measurement takes; each has a default of its own for how long.
+/// The arguments of every measurement. Each measurement has its own default for how long it takes.
 struct MeasurementArguments {
   double seconds;
   bool json = false;
@@ -19,7 +19,7 @@ struct MeasurementArguments {
   }
 };
 
-/// And those of one shape.
+/// The arguments of a measurement of one shape.
 struct ShapeArguments : MeasurementArguments {
   std::string shape;
 

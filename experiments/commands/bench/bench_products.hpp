@@ -7,9 +7,9 @@
 
 namespace surd {
 
-/// The matrix products of one training step and nothing else: forward, and the two of backward, of every projection,
-/// of attention head by head, and of the output. By the BLAS library, not by kernels::gemm: so a step can take less
-/// time than they do. Inputs and results stay in the same few buffers, so they are as warm as they can be.
+/// The matrix products of one training step and nothing else: forward, and the two of backward, of every projection, of
+/// attention head by head, and of the output. The BLAS library computes them all, while a step may use kernels::gemm
+/// and so take less time. Inputs and results stay in the same few buffers, so they are as warm as they can be.
 class LibraryProducts {
  public:
   explicit LibraryProducts(const BenchShape& shape);
@@ -20,7 +20,7 @@ class LibraryProducts {
   double floating_point_operations() const { return operations_; }
 
  private:
-  /// x [rows, in] W^T, W [out, in], `count` times in a step.
+  /// A product x W^T with x [rows, in] and W [out, in] that a step makes `count` times.
   struct Projection {
     std::size_t rows, in, out, count;
   };

@@ -26,7 +26,7 @@ struct BenchRun {
   std::vector<Batch> batches;
 };
 
-/// How long each piece of work takes, one after the other for so many seconds, though at least three.
+/// Does the work again and again, for `seconds` and at least three times, and returns how long each time took.
 template <class Work>
 std::vector<double> times_of(Work work, double seconds) {
   std::vector<double> times;
@@ -35,9 +35,9 @@ std::vector<double> times_of(Work work, double seconds) {
   return times;
 }
 
-/// To the nearest multiple of `unit`, one over a whole number.
+/// Rounds to the nearest multiple of `unit`, which is one over a whole number, e.g. 0.1.
 inline double rounded(double value, double unit) {
-  const double inverse = std::round(1 / unit);  // a whole number: 0.1 times 3 is not 0.3, but 3 over 10 is
+  const double inverse = std::round(1 / unit);  // to divide by: 3 / 10.0 is the double 0.3, 3 * 0.1 is not
   return std::round(value * inverse) / inverse;
 }
 

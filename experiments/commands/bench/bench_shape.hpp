@@ -23,13 +23,13 @@ struct BenchShape {
 
 const std::vector<BenchShape>& bench_shapes();
 
-/// Throws UsageError, with the names there are, for another one.
+/// Throws UsageError, with the names there are, where there is no such shape.
 const BenchShape& find_bench_shape(std::string_view name);
 
-/// Pre-LN, one embedding matrix tied three ways, sinusoidal positions, ReLU.
+/// The model whose speed is measured: pre-LN, one embedding matrix tied three ways, sinusoidal positions, ReLU.
 TransformerOptions bench_model_options(const BenchShape& shape, double dropout);
 
-/// Random tokens without padding.
+/// A batch of random tokens without padding.
 Batch bench_batch(const BenchShape& shape, std::uint64_t seed);
 
 }  // namespace surd

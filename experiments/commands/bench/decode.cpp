@@ -22,7 +22,7 @@ struct BenchDecodeArguments : ShapeArguments {
   BenchDecodeArguments() : ShapeArguments("m30k-256", 2) {}
 };
 
-/// On an untrained model, which ends no sentence early.
+/// Decodes with an untrained model, which ends no sentence early.
 int bench_decode_command(const BenchDecodeArguments& arguments) {
   blas::initialize();
   const BenchShape& shape = find_bench_shape(arguments.shape);

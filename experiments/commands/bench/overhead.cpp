@@ -80,8 +80,8 @@ std::string config_of(const BenchShape& shape) {
       shape.layers, shape.layers, shape.feed_forward_width, shape.batch_size, probe_every);
 }
 
-/// Seconds from before the program is started until the line of its first update is in metrics.jsonl, by looking twice
-/// a millisecond. Waits for its end. Throws Error where it fails.
+/// Seconds from before the program is started until the line of its first update is in metrics.jsonl, found by looking
+/// twice a millisecond. Waits for the end of the program. Throws Error where the program fails.
 double time_to_first_update(const std::string& config, const RunFolder& folder) {
   const std::string program = fs::read_symlink("/proc/self/exe").string();
   std::vector<std::string> words = {"surd", "train", config, "--out", folder.path, "--set", "train.updates=1"};
@@ -116,9 +116,8 @@ double time_to_first_update(const std::string& config, const RunFolder& folder) 
   return seconds;
 }
 
-/// Stands before the listener of a run and takes the time of the parts of the training loop: between the end of an
-/// update and the first question of the next one a batch is made; then comes the update; then what it came to is
-/// logged.
+/// Stands before the listener of a run and times the parts of the training loop. From the end of an update to the first
+/// call for the next one a batch is made; then the update is computed; then its result is logged.
 class LoopTimer : public TrainListener {
  public:
   struct Update {
@@ -138,7 +137,8 @@ class LoopTimer : public TrainListener {
     run_.updated(record);
   }
   void checkpoint(const TrainState&, bool) override {}
-  /// The first updates only warm up. Ends after so many seconds, though not before some updates have been probed.
+  /// The first updates only warm up. After them the run ends once it has been measured for so many seconds, though not
+  /// before some updates have been probed.
   bool interrupted() override {
     const bool stop = run_.interrupted();
     const double now = watch_.seconds();
@@ -166,12 +166,12 @@ class LoopTimer : public TrainListener {
 
 struct Overheads {
   double update = 0;                 ///< median, in seconds
-  double batching = 0, logging = 0;  ///< share of the whole, of updates that are not probed
+  double batching = 0, logging = 0;  ///< their share of the time of updates that are not probed
   std::vector<double> probe;         ///< of each probed update: its extra time over that of 50 updates
   double beside() const { return batching + logging; }
 };
 
-/// `updates`: those after the 50th, in stretches of 50 whose last one is probed.
+/// `updates` are those after the 50th, in stretches of 50 of which the last one is probed.
 Overheads overheads_of(const std::vector<LoopTimer::Update>& updates) {
   Overheads overheads;
   std::vector<double> all;

@@ -70,7 +70,7 @@ int bench_step_command(const BenchStepArguments& arguments) {
   // The step and the library's products in turn, so that a change of the machine's speed meets both.
   LibraryProducts products(shape);
   products.run();
-  step();  // the products took some of the blocks
+  step();  // warms up again, because the products took some of the pool's blocks
   profile.clear();
   const std::size_t requests = pool::statistics().system_requests;
   std::vector<double> steps, products_alone, ratios;

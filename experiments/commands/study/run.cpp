@@ -38,7 +38,7 @@ struct StudyRunArguments {
   }
 };
 
-/// What follows once the runs have ended: the report, and how they did; the exit code.
+/// Writes the report once the runs have ended, prints how they ended, and returns the exit code.
 int finish_study(const std::string& path) {
   const StudyFolder folder(path);
   const Study study = folder.study();
@@ -53,8 +53,8 @@ int finish_study(const std::string& path) {
   return counts.ended() == counts.planned && counts.failed == 0 ? exit_done : exit_failed;
 }
 
-/// The whole study on this many processes, in seconds; nothing where it cannot be told. The arms measured are spread
-/// over all of them.
+/// Estimates how many seconds `runs` runs take on `jobs` processes; nothing where no run can be timed. Measures a few
+/// arms, spread over all of them.
 std::optional<double> estimated_time(const Study& study, std::size_t runs, std::size_t jobs) {
   constexpr std::size_t most_measured = 6;
   const std::size_t step = (study.arms.size() + most_measured - 1) / most_measured;
@@ -133,7 +133,7 @@ int study_group_run(const StudyRunArguments& arguments) {
   return code;
 }
 
-/// 0 where all runs have ended (one that diverged has), 1 where any failed or is missing.
+/// Returns 0 where all runs have ended, be it by divergence, and 1 where any failed or is missing.
 int study_run_command(const StudyRunArguments& arguments) {
   if (is_study_group(arguments.file)) return study_group_run(arguments);
   const StudySource source{arguments.file, arguments.settings.values, arguments.quick, {}};

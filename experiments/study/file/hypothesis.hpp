@@ -24,14 +24,14 @@ std::vector<std::string> names_of(Regime);
 /// Level names by axis name; an axis that is not named is free. Also used with the axis "regime".
 using Selector = std::map<std::string, std::string>;
 
-/// What a hypothesis is about, for tables and charts. A kind fills in what it has.
+/// What a hypothesis is about, as tables and charts show it. Each kind of hypothesis fills in the terms that it has.
 struct HypothesisTerms {
   std::string metric;
   Regime regime = Regime::shared;
   Selector arm, against, under, versus;
   std::string expect;
   double margin = 0;
-  std::string over;  ///< an axis whose numbers are x
+  std::string over;  ///< the axis whose numbers are the x of a slope
   std::string formula;
   double tolerance = 0;
   bool relative = false;  ///< tolerance is a share of the expected value
@@ -50,16 +50,16 @@ class Statement {
   /// What the results of a study say of it.
   virtual Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const = 0;
 
-  /// Takes the key that is wrong and what is to be done about it.
+  /// Is called with the key that is wrong and a message that says what to do about it.
   using Complain = std::function<void(const char* key, std::string message)>;
-  /// What can be seen before any run: called when the study file is read, once axes, arms and metrics are there. This
-  /// one looks whether there is such a metric.
+  /// Complains about what is wrong before any run. Called when the study file is read, once axes, arms and metrics are
+  /// there. The base class checks that there is such a metric.
   virtual void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const;
 
  private:
   HypothesisTerms terms_;
 };
-/// Whether `arm` and `against` can be compared.
+/// Complains where the arms that `arm` and `against` select cannot be compared.
 void check_sides(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain);
 
 using StatementRegistry = Registry<Statement()>;
@@ -76,8 +76,8 @@ struct Hypothesis : HypothesisTerms {
   Origin origin;
 };
 
-/// Levels by axis as an option: {tie: none, rho: '1.41'}. Whether there are such levels is checked when the study is
-/// read, where the key is called arm, against, under or versus.
+/// Levels by axis as an option: {tie: none, rho: '1.41'}. Reading the study checks that there are such levels, for the
+/// keys arm, against, under and versus.
 class WrittenSelector : public RawYaml {
  public:
   WrittenSelector() : RawYaml("mapping of levels") {}

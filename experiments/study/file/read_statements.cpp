@@ -11,7 +11,8 @@ bool includes(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// A metric in whose formula `from` stands, directly or through others, and that stands in that of `from`; "" if none.
+/// The first name in the formula of `at` that is the metric `from` or leads back to it through further formulas; ""
+/// where there is none.
 std::string circle_from(const Study& study, const std::string& from, const std::string& at, std::size_t depth) {
   for (const MetricSpec& metric : study.metrics) {
     const std::string formula = metric.metric->formula();

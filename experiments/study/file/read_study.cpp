@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_seeds = 1000;
 
-/// A value as `--set` takes it.
+/// The text of a value in the form that `--set` takes.
 std::string flow_text(const YamlNode& node, bool inner = false) {
   std::string text;
   switch (node.kind) {
@@ -35,7 +35,7 @@ std::string flow_text(const YamlNode& node, bool inner = false) {
   return "{" + text + "}";
 }
 
-/// The single values of a config beneath `node`, as if a level set them.
+/// Adds the single values of a config beneath `node` to `settings`, as if a level set them.
 void add_settings(const YamlNode& node, const std::string& path, const Origin& origin, std::vector<Change>& settings) {
   if (node.kind != YamlNode::Kind::mapping) {
     settings.push_back({path, flow_text(node), origin});
@@ -104,7 +104,7 @@ YamlDocument StudyReader::read_base() {
     return base;
   } catch (const ConfigError& error) {
     collect(error);
-    throw ConfigError(std::move(problems_));  // no arm can be read
+    throw ConfigError(std::move(problems_));  // without a base config no arm can be read
   }
 }
 

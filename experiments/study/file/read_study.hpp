@@ -13,7 +13,7 @@ struct StudySource {
   std::filesystem::path file;
   std::vector<std::string> settings;  ///< "a.b.c=value" over the base config
   bool quick = false;
-  /// Read in place of the files that the base config extends; empty: those themselves.
+  /// Copies to read in place of the files that the base config extends; where there are none, those files are read.
   std::vector<std::filesystem::path> base_copies;
 };
 
@@ -22,8 +22,8 @@ struct StudySource {
 Study load_study(const StudySource& source);
 Study load_study(const std::string& path, const std::vector<std::string>& settings = {}, bool quick = false);
 
-/// Builds what the runs of every arm begin with, which shows contradictions between options, or with the data. Throws
-/// ConfigError. Takes longer than reading: a corpus and a model an arm.
+/// Builds, for every arm, what its runs begin with. This shows options that contradict each other or the data. Throws
+/// ConfigError. Takes longer than reading, because it makes a corpus and a model for each arm.
 void check_experiments(const Study& study);
 
 }  // namespace surd

@@ -26,7 +26,7 @@ void StudyReader::collect(const ConfigError& error) {
 void StudyReader::make_arms(Study& study) {
   std::size_t count = 1;
   for (const Axis& axis : study.axes)
-    if (count <= most_arms) count *= axis.levels.size();  // further on it might not fit
+    if (count <= most_arms) count *= axis.levels.size();  // a larger product might not fit into the type
   require(count <= most_arms, element("axes", 0), "axes",
           fmt::format("their levels make more than {} arms; remove some", most_arms));
   study.arms.clear();
@@ -48,7 +48,7 @@ void StudyReader::make_arms(Study& study) {
 
 void StudyReader::apply_quick(Study& study) {
   if (!fields_.quick.levels.node) return;
-  Study cut = study;  // a mistake in it is told without --quick too
+  Study cut = study;  // so that a mistake in quick.levels is told without --quick too
   keep_levels(cut);
   if (!study.quick) return;
   make_arms(cut);
@@ -88,7 +88,7 @@ void StudyReader::keep_levels(Study& study) {
 }
 
 void StudyReader::resolve_arms(Study& study) {
-  std::map<std::string, std::string> arms;  // by their configs
+  std::map<std::string, std::string> arms;  // name of an arm by its config
   for (std::size_t i = 0; i < study.arms.size(); ++i) {
     Arm& arm = study.arms[i];
     try {

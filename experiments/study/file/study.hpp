@@ -11,6 +11,10 @@
 #include <string>
 #include <vector>
 
+/// A study as its file describes it, read and checked before any run. The rooms of study/ build on each other in this
+/// order: statistics <- metrics <- file <- work <- verdicts <- report. They may use run/ and all below it, but know
+/// nothing of commands/. Start here; read_study.hpp reads such a file, study_fields.hpp lists its keys, hypothesis.hpp
+/// says what a hypothesis is.
 namespace surd {
 
 /// One setting of a config, as `--set` would write it, and where the study file says so.
@@ -23,7 +27,7 @@ struct Change {
 /// One choice along an axis.
 struct Level {
   std::string name;             ///< "sqrt(d)"; unique along its axis
-  std::optional<double> value;  ///< what formulas, slopes and charts take it for
+  std::optional<double> value;  ///< the number that formulas, slopes and charts use for it
   std::vector<Change> set;
 };
 
@@ -38,7 +42,8 @@ struct Arm {
   std::string name;                 ///< "alpha=sqrt(d), tie=none"; "alone" where a study has no axes
   std::vector<std::size_t> levels;  ///< index of the level along each axis
   std::vector<Change> set;          ///< of all its levels, in the order of the axes
-  /// What its own config has for the key of each axis of the tuning: a run with these is one of the shared regime.
+  /// The value that its own config has for the key of each axis of the tuning, by key. A run of the tuning with these
+  /// values is the same as one of the shared regime, and is not made again.
   std::map<std::string, std::string> own = {};
 };
 
@@ -58,11 +63,11 @@ struct TuningAxis {
   std::string name;
   std::string key;  ///< "optimizer.learning_rate"
   std::vector<double> values;
-  std::size_t extensions = 2;  ///< how often, at most
+  std::size_t extensions = 2;  ///< how often the grid is extended, at most
   Origin origin = {};
 };
 struct Tuning {
-  std::string metric;                ///< its mean over the tuning's seeds is made best
+  std::string metric;                ///< the values whose mean of it over the tuning's seeds is best are chosen
   std::vector<std::uint64_t> seeds;  ///< none of them a seed of the study
   std::vector<TuningAxis> axes;
 };

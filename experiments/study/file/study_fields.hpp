@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-/// A study file as it is written; docs/studies.md is made of these lists, and read_study.cpp makes a Study of them.
+/// The keys of a study file. The reference in docs/studies.md is made from these lists, and StudyReader makes a Study
+/// of what they read.
 namespace surd {
 
 struct LevelFields {

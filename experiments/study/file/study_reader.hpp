@@ -28,7 +28,7 @@ class StudyReader {
   }
   /// The element i of a top-level list; null where the list is not one, or shorter.
   const YamlNode* written(const char* list, std::size_t i) const;
-  /// Where it is written.
+  /// Where that element is written; where there is none, the place of the list or of the file.
   Origin element(const char* list, std::size_t i) const;
   void expect_name(const std::string& name, const Origin& origin, const std::string& path);
   void expect_unique(const Names& names, const char* list, const char* what);
@@ -65,7 +65,7 @@ class StudyReader {
   StudyFields fields_;
   YamlNode root_;
   std::vector<Problem> problems_;
-  std::set<std::string> told_;  // problems of configs, many of which arms share
+  std::set<std::string> told_;  // the problems of configs told so far: arms share many
 };
 
 }  // namespace surd

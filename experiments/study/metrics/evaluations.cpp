@@ -75,7 +75,7 @@ std::optional<MetricValue> UpdatesTo::of_run(const RunView& view) const {
 bool has_diverged(const RunResult& run) {
   if (run.status != RunResult::Status::finished) return run.status == RunResult::Status::diverged;
   const auto before = initial_value(Measure::loss, run), after = final_value(Measure::loss, run);
-  return before && after && !(*after <= *before);  // a NaN too
+  return before && after && !(*after <= *before);  // written so that a NaN counts as diverged
 }
 
 std::optional<MetricValue> DivergedShare::of_run(const RunView& view) const {

@@ -4,18 +4,18 @@
 
 namespace surd {
 
-/// What evaluations on the validation split tell.
+/// The numbers that an evaluation on the validation split measures.
 enum class Measure { loss, perplexity, token_accuracy, sequence_accuracy };
 std::vector<std::string> names_of(Measure);
 bool lower_is_better(Measure measure);
 /// The better of two values.
 double better(Measure measure, double a, double b);
 
-/// In one evaluation; nothing where it was not measured.
+/// The value in one evaluation; nothing where it was not measured.
 std::optional<double> value_of(Measure measure, const EvaluationRecord& record);
-/// Before the first update; nothing where that was not evaluated.
+/// The value before the first update; nothing where the run was not evaluated then.
 std::optional<double> initial_value(Measure measure, const RunResult& run);
-/// At the last evaluation. A run that ended in a NaN or an infinity is worth what it was before it began.
+/// The value at the last evaluation. For a run that ended in a NaN or an infinity, the initial value.
 std::optional<double> final_value(Measure measure, const RunResult& run);
 
 /// Whether a run ended in a NaN or an infinity, or with a loss above the one before training.
@@ -69,7 +69,8 @@ struct UpdatesToOptions : MeasureOptions {
     f.rule(target.has_value(), "target", "is required where kind is updates_to");
   }
 };
-/// The update of the first of three evaluations in a row at or past the target; else the length of the run, censored.
+/// The update of the first of three evaluations in a row at or past the target. Where there are no such three, the
+/// length of the run, censored.
 class UpdatesTo : public StudyMetric {
  public:
   using Options = UpdatesToOptions;
@@ -80,7 +81,7 @@ class UpdatesTo : public StudyMetric {
   Options options_;
 };
 
-/// 1 for a run that has_diverged(), else 0: its mean is a share.
+/// 1 for a run that has_diverged(), else 0, so that the mean over runs is the share of those that diverged.
 class DivergedShare : public StudyMetric {
  public:
   using Options = NoOptions;

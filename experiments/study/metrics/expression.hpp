@@ -11,7 +11,7 @@ struct ExpressionOptions {
     f.rule(!formula.empty(), "formula", "is required where kind is expression");
   }
 };
-/// Censored where one of the metrics it uses is.
+/// A number that a formula makes of other metrics of the run; censored where one of these is.
 class Expression : public StudyMetric {
  public:
   using Options = ExpressionOptions;

@@ -11,7 +11,8 @@ struct GradientNormOptions {
   NormStatistic statistic = NormStatistic::median;
   void fields(Fields& f) { f("statistic", statistic, "of the gradient norms"); }
 };
-/// Over the logged updates whose norm is finite: the last one of a run that diverges may have none.
+/// A statistic of the gradient norm over the logged updates at which it is finite; at the last one of a run that
+/// diverges it may not be.
 class GradientNorm : public StudyMetric {
  public:
   using Options = GradientNormOptions;

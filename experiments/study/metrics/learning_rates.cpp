@@ -21,7 +21,7 @@ std::optional<MetricValue> RateSensitivity::of_rates(const RunsByRate& runs) con
 }
 
 std::optional<MetricValue> LargestStableRate::of_rates(const RunsByRate& runs) const {
-  MetricValue largest{0, true};  // the largest of all is stable: the limit is not known
+  MetricValue largest{0, true};  // censored as long as no rate diverges: the limit may lie beyond the grid
   for (const auto& [rate, run] : runs) {
     if (has_diverged(*run)) return MetricValue{largest.value, false};
     largest.value = rate;

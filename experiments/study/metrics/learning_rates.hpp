@@ -19,7 +19,8 @@ class RateSensitivity : public StudyMetric {
   Measure of_;
 };
 
-/// The largest rate up to which the seed does not diverge: 0 where none is stable, and censored where all are.
+/// The largest learning rate up to which the runs of a seed do not diverge: 0 where the smallest diverges already, and
+/// censored where none does.
 class LargestStableRate : public StudyMetric {
  public:
   using Options = NoOptions;

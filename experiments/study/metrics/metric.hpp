@@ -34,19 +34,20 @@ class StudyMetric {
  public:
   virtual ~StudyMetric() = default;
 
-  /// Of one run; nothing where it does not record it. Throws Error where the metric is one of a tuning.
+  /// The number of one run; nothing where the run does not record it. Throws Error where the metric is one of a tuning.
   virtual std::optional<MetricValue> of_run(const RunView& view) const;
-  /// Of one seed of a tuning; nothing where its runs do not record it. Throws Error where the metric is one of a run.
+  /// The number of one seed of a tuning; nothing where its runs do not record it. Throws Error where the metric is one
+  /// of a run.
   virtual std::optional<MetricValue> of_rates(const RunsByRate& runs) const;
-  /// Which of the two it is.
+  /// Whether it is a metric of a tuning, which of_rates() finds, rather than one of a run.
   virtual bool of_tuning() const { return false; }
 
   virtual bool lower_is_better() const { return true; }
-  /// Whether it looks at the evaluation before the first update (train.evaluate_at_start).
+  /// Whether it needs the evaluation before the first update, which runs make if train.evaluate_at_start is true.
   virtual bool needs_start() const { return false; }
-  /// Whether it is in probe.jsonl alone (probe.every above 0).
+  /// Whether it needs probe.jsonl, which runs write if probe.every is above 0.
   virtual bool needs_probe() const { return false; }
-  /// Whether it may look at probe.jsonl, which need not be read otherwise.
+  /// Whether it may look at probe.jsonl. Where none does, the file, which may be large, need not be read.
   virtual bool reads_probe() const { return needs_probe(); }
   /// The formula it is computed by, whose names are checked when the study is read; "" = none.
   virtual std::string formula() const { return ""; }

@@ -4,7 +4,7 @@
 
 namespace surd {
 
-/// Which of the updates that were probed.
+/// Of which probed update a number is taken, or what is made of the numbers of all.
 enum class ProbeAt { first, last, mean, max };
 std::vector<std::string> names_of(ProbeAt);
 

@@ -9,7 +9,7 @@
 namespace surd {
 namespace {
 
-/// f(parser), with muParser's exceptions made the project's.
+/// Returns f(parser). An exception of muParser becomes an Error.
 template <class F>
 auto with_parser(const std::string& formula, F f) {
   try {

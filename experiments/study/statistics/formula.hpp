@@ -11,7 +11,7 @@ namespace surd {
 /// with the formula and the place of its mistake.
 std::vector<std::string> names_in_formula(const std::string& formula);
 
-/// Its value; `number` is asked once for each name.
+/// The value of a formula; `number` is asked once for each name in it.
 double evaluate_formula(const std::string& formula, const std::function<double(const std::string&)>& number);
 
 }  // namespace surd

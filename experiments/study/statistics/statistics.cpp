@@ -63,7 +63,7 @@ double share_of_flips(const std::vector<double>& differences, Counts counts) {
   return static_cast<double>(hits + 1) / static_cast<double>(draws + 1);
 }
 
-/// Sums that differ by less are equal, but for the order of their additions.
+/// How far apart two sums of these numbers may be merely because they were added in another order.
 double rounding(const std::vector<double>& differences) {
   double sum = 0;
   for (const double difference : differences) sum += std::fabs(difference);

@@ -65,7 +65,7 @@ void summarise(Analysis& analysis, const StudyValues& values) {
   const Study& study = values.study();
   for (const MetricSpec& metric : study.metrics) {
     for (const Regime regime : {Regime::shared, Regime::tuned}) {
-      // A metric of the tuning has no regime of its own; it is told once, beside the tuned values.
+      // A metric of the tuning belongs to no regime; it has one summary, among those of the tuned regime.
       if (regime == Regime::tuned ? !study.tuning : metric.metric->of_tuning()) continue;
       for (std::size_t arm = 0; arm < study.arms.size(); ++arm)
         if (auto summary = summary_of(values, metric, arm, regime)) analysis.summaries.push_back(std::move(*summary));

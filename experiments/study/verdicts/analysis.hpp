@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+/// What the runs of a study say about its hypotheses and claims. This room may use statistics/, metrics/, file/ and
+/// work/, and writes no file: that is for report/. Start here with analyse(); to add a kind of hypothesis, read
+/// comparisons.hpp and the list in hypothesis_kinds.cpp.
 namespace surd {
 
 enum class Verdict { supported, refuted, undecided };
@@ -19,9 +22,9 @@ struct ArmSummary {
   std::size_t arm = 0;
   Regime regime = Regime::shared;
   std::string metric;
-  std::vector<std::uint64_t> seeds;  ///< of the values
+  std::vector<std::uint64_t> seeds;  ///< one for each of the values
   std::vector<double> values;
-  std::size_t censored = 0;  ///< of the values: the target was not reached, the value is the length of the run
+  std::size_t censored = 0;  ///< how many of the values are censored, see MetricValue
   double mean = 0;
   statistics::Interval interval{};
 };
@@ -34,15 +37,17 @@ struct Endings {
   statistics::Interval diverged_interval{};  ///< Wilson
 };
 
-/// A comparison or check that a hypothesis is made of: one for each arm that a value is looked at, else one.
+/// One comparison or check of a hypothesis. A hypothesis about a value has one for each arm, about a slope one for each
+/// combination of the levels of the other axes, about loss curves one for each pair of arms; any other has a single
+/// one.
 struct Check {
-  std::string label;  ///< the arm, or "arm - against"
-  double effect = 0;  ///< mean over seeds; of curves the largest distance, the smallest if they are to differ
+  std::string label;  ///< what is looked at: the arm, the levels that arms share, or "arm - against"
+  double effect = 0;  ///< mean over seeds; of loss curves the largest distance, or the smallest if they are to differ
   statistics::Interval interval{};  ///< BCa; of loss curves, the smallest and the largest distance
-  std::optional<double> expected;   ///< of a value or slope
+  std::optional<double> expected;   ///< for a value or slope only
   std::optional<double> tolerance;  ///< absolute
   std::vector<std::uint64_t> seeds;
-  std::vector<double> values;  ///< a seed
+  std::vector<double> values;  ///< one for each of the seeds
   Verdict verdict = Verdict::undecided;
 };
 
@@ -56,7 +61,7 @@ struct HypothesisResult {
 
 struct ClaimResult {
   std::size_t claim = 0;
-  Verdict verdict = Verdict::undecided;  ///< supported where all its hypotheses say so, refuted where one does
+  Verdict verdict = Verdict::undecided;  ///< refuted if one hypothesis speaks against it, supported if all speak for it
   std::string sentence;
 };
 

@@ -11,8 +11,8 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 
-/// The metric's mean difference over these pairs of arms in one seed; empty where a value is missing, after all were
-/// asked for.
+/// The mean difference of the metric over these pairs of arms in one seed; nothing where a value is missing. Asks for
+/// all values even then, so that the tally counts every one that is missing.
 std::optional<double> mean_difference(Tally& tally, const MetricSpec& metric, const Side& arm, const Side& against,
                                       const Pairs& pairs, std::uint64_t seed) {
   double sum = 0;
@@ -27,11 +27,12 @@ std::optional<double> mean_difference(Tally& tally, const MetricSpec& metric, co
   return sum / static_cast<double>(pairs.size());
 }
 
-/// Both parts of the rule: what the interval says, and the p that has to confirm it.
+/// Both parts of a decision: the verdict that the interval gives, and the p that has to confirm it.
 struct Decision {
   Verdict verdict;
   double p;
-  /// Whether it rests on how large values are: those cut off at the same length are equal without being so.
+  /// Whether the verdict rests on how large the values are. Censored values, cut off at the same length of a run, only
+  /// look equal.
   bool needs_sizes = false;
 };
 using Decide = std::function<Decision(const Check&, const Hypothesis&)>;
@@ -54,8 +55,8 @@ Decision decide_direction(const Check& check, const Hypothesis& hypothesis) {
           statistics::sign_flip_p(map_values(check.values, lower ? -1 : 1, -hypothesis.margin))};
 }
 
-/// Two one-sided tests where the effect lies inside the margins (Schuirmann 1987); where it lies beyond one, the
-/// two-sided test against that one. Each error, to support or to refute wrongly, keeps its 5 %.
+/// Where the effect lies inside the margins, two one-sided tests (Schuirmann 1987); where it lies beyond one of them, a
+/// two-sided test against that one. Each error, to support wrongly and to refute wrongly, keeps its 5 %.
 Decision decide_equivalence(const Check& check, const Hypothesis& hypothesis) {
   const double margin = hypothesis.margin;
   const auto& [low, high] = check.interval;
@@ -69,7 +70,8 @@ Decision decide_equivalence(const Check& check, const Hypothesis& hypothesis) {
           statistics::sign_flip_p(map_values(check.values, side, -margin))};
 }
 
-/// `interaction`: whether the comparison is made twice, under some levels and in others, and the differences compared.
+/// With `interaction` the difference is taken twice, in the levels of `under` and in those of `versus`, and these two
+/// differences are compared.
 Finding compare(const StudyValues& values, const Hypothesis& hypothesis, bool interaction, const Decide& decide) {
   const Study& study = values.study();
   const MetricSpec& metric = study.metric(hypothesis.metric);

@@ -2,7 +2,8 @@
 
 #include "experiments/study/file/hypothesis.hpp"
 
-/// Statements about the difference of a metric between arms: those with a p, which is adjusted for all of a study.
+/// Statements about the difference of a metric between arms. These are tests: each has a p, and the p values of all
+/// tests of a study are adjusted together.
 namespace surd {
 
 struct ComparisonOptions : StatementOptions {

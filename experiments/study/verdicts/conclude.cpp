@@ -34,7 +34,7 @@ std::string short_number(double value) {
 }
 
 std::vector<HypothesisResult> conclude(std::vector<Finding> findings) {
-  // One that waits for its runs counts as 1, so that no verdict is taken back when they have ended.
+  // A test that waits for its runs counts with p = 1, so that no verdict is taken back when they have ended.
   std::vector<double> p;
   for (const Finding& finding : findings)
     if (finding.tested) p.push_back(finding.result.p.value_or(1));

@@ -7,8 +7,7 @@
 namespace surd {
 namespace {
 
-/// The one that stands most against the hypothesis: failed before undecided before held, then the farthest off (or,
-/// where curves are to differ, the nearest).
+/// The check that speaks most against the hypothesis; see observation_of().
 const Check& worst_of(const std::vector<Check>& checks, bool far_is_good) {
   const auto badness = [far_is_good](const Check& check) {
     const double kind = check.verdict == Verdict::refuted ? 2 : check.verdict == Verdict::undecided ? 1 : 0;

@@ -7,7 +7,7 @@
 
 namespace surd {
 
-/// With fewer, no two-sided p of flipped signs is at or below 0.05.
+/// With fewer seeds no two-sided p that flips signs can be at or below 0.05: with n seeds the smallest is 2/2^n.
 inline constexpr std::size_t fewest_seeds = 6;
 inline constexpr double significance = 0.05;
 
@@ -15,47 +15,48 @@ inline constexpr double significance = 0.05;
 /// adjusted p is at or below 0.05; where there is no p to adjust they are final.
 struct Finding {
   HypothesisResult result;
-  /// It is, or once all runs have ended will be, one of the tests whose p are adjusted together.
+  /// Whether it is one of the tests whose p values are adjusted together, be it only once all runs have ended.
   bool tested = false;
   std::string observed;  ///< "final_loss of alpha=one minus alpha=sqrt(d) is -0.2 nats [-0.3, -0.1]"
   std::string expected;  ///< "lower than 0"
-  std::string obstacle;  ///< why nothing can be decided, where that is so
+  std::string obstacle;  ///< why nothing can be decided; "" where it can
   std::string context;   ///< "10 seeds, nothing tuned"
 };
 
 /// Adjusts the p values and writes the verdicts and reasons.
 std::vector<HypothesisResult> conclude(std::vector<Finding> findings);
 
-/// One side of a comparison: what a selector names, with `more` beside it.
+/// One side of a comparison: the arms that a selector names, where the levels in `more` override its own.
 struct Side {
   Side(const Study& study, const Hypothesis& hypothesis, Selector selector, const Selector& more = {});
 
   Selector selector;
-  Regime regime;  ///< the selector's, else the hypothesis'
+  Regime regime;  ///< the one that the selector names, else that of the hypothesis
   std::vector<std::size_t> arms;
 };
-/// The arms of two sides that differ in nothing but the axes that both name.
+/// The pairs of an arm of each side that differ in no axis but those that both selectors name.
 std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const Study& study, const Side& arm, const Side& against);
 
 /// A check with its mean and interval; both are NaN where no seed is complete.
 Check check_of(std::string label, std::vector<std::uint64_t> seeds, std::vector<double> values);
-/// "-0.2 nats [-0.3, -0.1]".
+/// The effect of a check and its interval: "-0.2 nats [-0.3, -0.1]".
 std::string text_of(const Check& check, const std::string& unit);
-/// Of checks that are all to hold: refuted where one is, supported where all are.
+/// The verdict over checks that must all hold: refuted where one is, supported where all are, else undecided.
 Verdict all_of(const std::vector<Check>& checks);
-/// "final_loss holds in 2 of 3 cases; in d=256 is 1.6 nats [1.5, 1.7]", about the one that stands most against it:
-/// failed before undecided before held, then the farthest off, or the nearest where `far_is_good`.
+/// Says how many checks hold, and gives the numbers of the worst one: "final_loss holds in 2 of 3 cases; in d=256 is
+/// 1.6 nats [1.5, 1.7]". A check that failed is worse than an undecided one, which is worse than one that held; among
+/// these, the worst is the farthest from what is expected, or the nearest where `far_is_good`.
 std::string observation_of(const std::string& what, const std::vector<Check>& checks, const std::string& unit,
                            bool far_is_good = false);
-/// "10 seeds, nothing tuned, 3 of 40 values are censored".
+/// What an observation rests on: "10 seeds, nothing tuned, 3 of 40 values are censored".
 std::string context_of(const StudyValues& values, std::size_t seeds, const std::set<Regime>& regimes,
                        const Tally& tally);
 /// Why a hypothesis cannot be decided; "" where it can.
 std::string obstacle_of(std::size_t seeds, const Tally& tally);
 
-/// 0.123456 -> "0.1235", 12345.6 -> "12346": for reading.
+/// A number rounded for reading: 0.123456 -> "0.1235", 12345.6 -> "12346".
 std::string short_number(double value);
-/// "alpha=one, tie=none", or `all`.
+/// The levels of a selector, "alpha=one, tie=none", or `all` where it names none.
 std::string text_of(const Selector& selector, const char* all = "all arms");
 
 }  // namespace surd

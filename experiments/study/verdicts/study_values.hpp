@@ -26,10 +26,10 @@ class StudyValues {
   const std::vector<Tuned>& tuned() const { return tuned_; }  ///< by arm; empty without tuning
   /// The seeds that a metric has values for: those of the study, or of its tuning.
   const std::vector<std::uint64_t>& seeds(const MetricSpec& metric) const;
-  /// The run of an arm, or why there is none to look at; of a failed run, both.
+  /// The run of an arm, or why there is none to look at. A failed run comes with Gap::failed.
   std::pair<Gap, const RunResult*> run(std::size_t arm, Regime regime, std::uint64_t seed) const;
   Cell cell(const MetricSpec& metric, std::size_t arm, Regime regime, std::uint64_t seed) const;
-  /// V of an arm, by the first of its runs that tells.
+  /// V, the size of the target vocabulary, of an arm, from the first of its runs that tells it.
   std::optional<double> vocabulary(std::size_t arm) const;
 
  private:
@@ -38,14 +38,14 @@ class StudyValues {
   std::vector<Tuned> tuned_;
 };
 
-/// What a hypothesis asked for and did not get.
+/// Counts the values that a hypothesis asked for, and those of them that are missing or censored.
 class Tally {
  public:
   explicit Tally(const StudyValues& values) : values_(values) {}
 
   std::optional<double> value(const MetricSpec& metric, std::size_t arm, Regime regime, std::uint64_t seed);
   const RunResult* run(std::size_t arm, Regime regime, std::uint64_t seed);
-  /// For what is there and of no use.
+  /// Counts a value that is there as missing, because it is of no use to the hypothesis.
   void unusable(std::size_t arm, Regime regime, std::uint64_t seed);
 
   bool complete() const { return gaps_.empty(); }

@@ -27,7 +27,7 @@ std::optional<double> expected_value(const StudyValues& values, const Hypothesis
   return known ? std::optional<double>(value) : std::nullopt;
 }
 
-/// Holds if the whole interval lies within the bounds, fails if none of it does.
+/// Supported if the whole interval lies within the bounds, refuted if none of it does, else undecided.
 Verdict judge(const Check& check, const std::string& expect_word, const std::string& name) {
   expect(expect_word.empty() || expect_word == "within" || expect_word == "at_most" || expect_word == "at_least",
          "hypothesis", "'{}' expects within, at_most or at_least; got '{}'", name, expect_word);
@@ -65,10 +65,10 @@ std::vector<Group> groups_along(const Study& study, const Hypothesis& hypothesis
   return groups;
 }
 
-/// The number of a group in one seed; nothing where a run of it has none.
+/// Finds the number of a group in one seed; nothing where a run of the group has none.
 using Measured = std::function<std::optional<double>(Tally& tally, const Group& group, std::uint64_t seed)>;
 
-/// A check for each group; `what` is measured, in `unit`.
+/// Makes a check for each group. `what` and `unit` name in sentences what is measured.
 Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, const Side& side,
                        const std::vector<Group>& groups, const Measured& measured, const std::string& what,
                        const std::string& unit) {
@@ -165,7 +165,7 @@ Finding Slope::examine(const StudyValues& values, const Hypothesis& hypothesis) 
     std::vector<double> x, y;
     for (const std::size_t arm : group.arms) {
       const auto value = tally.value(metric, arm, side.regime, seed);
-      if (value && *value <= 0) tally.unusable(arm, side.regime, seed);  // has no logarithm
+      if (value && *value <= 0) tally.unusable(arm, side.regime, seed);  // a value at or below 0 has no logarithm
       if (!value || *value <= 0) continue;
       const auto numbers = study.numbers(arm);
       const auto level = numbers.find(hypothesis.over);

@@ -2,7 +2,7 @@
 
 #include "experiments/study/file/hypothesis.hpp"
 
-/// Statements about a number that a formula expects: no p, the whole interval must lie where it is to lie.
+/// Statements about a number that a formula expects. They have no p: the whole interval must lie within the bounds.
 namespace surd {
 
 struct ValueOptions : StatementOptions {
@@ -24,7 +24,7 @@ class Value : public Statement {
 struct SlopeOptions : ValueOptions {
   void fields(Fields& f);
 };
-/// The slope of log(metric) over log(axis `over`) is: `formula`, within `tolerance`.
+/// The slope of log(metric) over log(axis `over`) is within `tolerance` of (or at_most, at_least) `formula`.
 class Slope : public Statement {
  public:
   using Options = SlopeOptions;

@@ -45,7 +45,7 @@ pid_t start_child(const std::function<int()>& work) {
   expect(child >= 0, "fork", "cannot start a process: {}", std::strerror(code_of_fork));
   if (child > 0) return child;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(exit_failed);  // it had ended before
+  if (::getppid() != parent) ::_exit(exit_failed);  // the parent had ended before prctl()
   for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   const int code = caught(work);

@@ -15,13 +15,13 @@ pid_t start_child(const std::function<int()>& work);
 /// How a child ended.
 struct ChildEnd {
   int code = 0;    ///< what it exited with
-  int signal = 0;  ///< what killed it; 0: it exited
+  int signal = 0;  ///< the signal that killed it; 0 where it exited
 };
 
 /// Waits for the end of a child, and passes a stop signal on to it. Throws Error.
 ChildEnd wait_for_child(pid_t child, const StopSignals& signals);
 
-/// Sleeps, but not through a signal.
+/// Sleeps for so long, or until a signal comes.
 void pause(double seconds);
 
 }  // namespace surd

@@ -6,7 +6,7 @@
 namespace surd {
 namespace {
 
-/// `within`: the metrics whose formulas led here.
+/// `within` are the metrics whose formulas led to this one; it must not be one of them.
 std::optional<MetricValue> value_of(const Study& study, const MetricSpec& metric, std::size_t arm,
                                     const RunResult& result, std::set<std::string> within) {
   expect(within.insert(metric.name).second, "metric", "the formula of '{}' leads back to itself", metric.name);
@@ -19,7 +19,8 @@ std::optional<MetricValue> value_of(const Study& study, const MetricSpec& metric
   return metric.metric->of_run({result, number});
 }
 
-/// The runs of one seed along the grid of learning rates: of all other settings tried, those with most rates.
+/// The runs of one seed along the whole grid of learning rates, by rate: with those other settings that were tried at
+/// most rates. Empty where no settings were tried at all of them.
 std::map<double, const PlannedRun*> runs_by_rate(const Tuning& tuning, const Tuned& search, std::uint64_t seed) {
   expect(!tuning.axes.empty(), "metric", "a metric of the tuning needs a tuning");
   const TuningAxis* axis = &tuning.axes.front();

@@ -14,7 +14,8 @@ namespace {
 
 constexpr double worst = std::numeric_limits<double>::infinity();
 
-/// Letters, digits and what no file system or path minds; all else as in a URL, so that names stay apart.
+/// The text as part of a path: letters, digits and what no file system minds stay; all else is escaped as in a URL, so
+/// that different names stay different.
 std::string path_component(const std::string& text) {
   constexpr std::string_view allowed = "._+-=()^,";
   std::string safe;
@@ -28,7 +29,8 @@ std::string path_component(const std::string& text) {
   return safe;
 }
 
-/// What most file systems take for a name, with room for a suffix; what is longer ends in the arm's number.
+/// Cuts a text to what most file systems take for a name, with room for a suffix. What was cut ends in the arm's
+/// number, so that names stay different.
 std::string at_most_a_name(std::string text, std::size_t arm) {
   constexpr std::size_t longest = 200;
   if (text.size() > longest) text = fmt::format("{}~{}", text.substr(0, longest), arm);
@@ -54,7 +56,7 @@ double extended(double last, double before) {
   return (rounded > last) == (exact > last) && rounded != last ? rounded : exact;
 }
 
-/// The search of one arm.
+/// Searches the settings of one arm, one coordinate of the tuning after the other.
 class Search {
  public:
   Search(const Study& study, std::size_t arm, const KnownResults& known)
@@ -69,7 +71,7 @@ class Search {
   }
 
  private:
-  /// Whether it could be chosen; if not, some of its runs have not ended.
+  /// Chooses the value of one coordinate; false where it cannot yet, because some of its runs have not ended.
   bool coordinate(const TuningAxis& axis) {
     std::vector<double> grid = axis.values;
     std::vector<double> scores;
@@ -96,7 +98,7 @@ class Search {
     }
   }
 
-  /// Of equals the smallest.
+  /// Of equally good values this is the first, which is the smallest of the grid.
   static std::size_t index_of_best(const std::vector<double>& scores) {
     return static_cast<std::size_t>(std::min_element(scores.begin(), scores.end()) - scores.begin());
   }
@@ -107,7 +109,7 @@ class Search {
     return settings;
   }
 
-  /// The mean of the metric over the seeds, the smaller the better; nothing while a run has not ended.
+  /// The mean over the seeds of the metric, negated where higher is better; nothing while a run has not ended.
   std::optional<double> score(const std::vector<Change>& settings) {
     bool complete = true;
     double sum = 0;

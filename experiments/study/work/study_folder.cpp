@@ -31,7 +31,8 @@ void make_folder(const fs::path& folder) {
   expect(!error, folder.string(), "cannot be made: {}", error.message());
 }
 
-/// All that a study says, by path.
+/// Everything that makes a study what it is, by path in its file: its keys, its base config with what that extends, and
+/// --quick. Two studies with the same content are the same.
 Settings content(const fs::path& file, const Study& study, const StudySource& source) {
   YamlNode root = YamlDocument::load(file).root();
   if (YamlNode* base = root.find("base")) *base = YamlNode();

@@ -20,8 +20,9 @@ namespace surd {
 ///     runs/ID/            a run folder; log.txt, what it printed; outcome.json, written last: how it ended
 ///     runs/ID.claim       held (flock) by the worker that is at this run
 ///
-/// Any number of workers may be at it, in their own time. A run counts once its outcome.json is there; whatever else is
-/// in the folder of one that has none is removed when the next worker takes it.
+/// Any number of workers may work on a study at the same time. A run counts once its outcome.json is there. When a
+/// worker takes a run that was begun and has none, it removes what is in the run's folder, or, where the study keeps
+/// checkpoints, resumes the run.
 class StudyFolder {
  public:
   explicit StudyFolder(std::string folder) : path_(std::move(folder)) {}
@@ -29,7 +30,7 @@ class StudyFolder {
   const std::string& path() const { return path_; }
   /// Whether a study was begun in it.
   bool begun() const;
-  /// Whether it holds nothing, or at most what a freeze() that was killed leaves.
+  /// Whether it holds at most what a freeze() that was killed leaves, so that nothing is lost by beginning again.
   bool only_prepared() const;
   /// Writes what the study is made from. Throws Error.
   void freeze(const StudySource& source, const Study& study, bool keep_checkpoints) const;
@@ -46,15 +47,15 @@ class StudyFolder {
   std::string claim_file(const std::string& id) const { return run(id) + ".claim"; }
 
   bool ended(const std::string& id) const;
-  /// Keeps every other worker from this run until the result is destroyed, or this process and its children end.
-  /// Nothing where another has it, or it has ended.
+  /// Keeps every other worker from this run until the result is destroyed, or this process and its children end. Null
+  /// where another worker has the run, or where it has ended.
   std::unique_ptr<File> claim(const std::string& id) const;
-  /// Whether a worker is at it.
+  /// Whether a worker is making this run.
   bool claimed(const std::string& id) const;
-  /// Writes how a run ended, last of all, after what it left was synced. Throws Error.
+  /// Writes outcome.json, after syncing what else the run left: once it is there, the run counts. Throws Error.
   void end(const std::string& id, RunResult::Status status, const std::string& message, const RunConfig& config) const;
 
-  /// What it was begun from.
+  /// The study file and settings that the study was begun with, as they were frozen here.
   StudySource source() const;
   std::string study_file() const { return path_ + "/study.yaml"; }
 
@@ -70,7 +71,7 @@ class StudyResults {
 
   /// Null where the run has not ended. Throws Error for a damaged file.
   const RunResult* find(const std::string& id);
-  /// find() as plan() and analyse() take it; this must outlive it.
+  /// find() in the form that plan() and analyse() take. This object must outlive what is returned.
   KnownResults known() {
     return [this](const std::string& id) { return find(id); };
   }
@@ -81,7 +82,7 @@ class StudyResults {
   std::map<std::string, RunResult> results_;
 };
 
-/// How many of the runs that are planned so far ended how.
+/// How many runs are planned so far, and how many of them have ended in which way or are being made.
 struct StudyCounts {
   std::size_t planned = 0, finished = 0, diverged = 0, failed = 0, running = 0;
   std::size_t ended() const { return finished + diverged + failed; }

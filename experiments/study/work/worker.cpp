@@ -19,14 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A run of a study is made again where the machine stops, and it is synced as a whole before it counts: what it writes
-/// meanwhile need not survive.
+/// A run of a study need not sync what it writes: where the machine stops, the run is begun again or resumed, and
+/// StudyFolder::end() syncs what it is judged by before it counts.
 class UnsyncedCalls : public SystemCalls {
  public:
   int sync(int) override { return 0; }
 };
 
-/// In the child: the run, with all it prints in its log.
+/// Makes a run, in the child process, and writes all it prints to its log.
 int make_run(const StudyFolder& folder, const std::string& id, const ConfigFile& file, bool keep_checkpoints) {
   const int log = ::open(folder.log(id).c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
   if (log >= 0) {
@@ -46,7 +46,7 @@ int make_run(const StudyFolder& folder, const std::string& id, const ConfigFile&
   return run_training(file, run, std::move(request), console);
 }
 
-/// The last lines of a text.
+/// The last lines of a text, as many as a message has room for.
 std::string tail(const std::string& text) {
   constexpr std::size_t most_lines = 8, most_bytes = 800;
   std::size_t begin = text.size();
@@ -81,7 +81,7 @@ bool stopped_by_hand(const ChildEnd& end) {
   return end.signal == SIGINT || end.signal == SIGTERM || end.code == 128 + SIGINT || end.code == 128 + SIGTERM;
 }
 
-/// What a killed worker left of a run.
+/// Removes what a killed worker left of a run.
 void remove_remains(const StudyFolder& folder, const std::string& id) {
   std::error_code error;
   fs::remove_all(folder.run(id), error);
@@ -97,7 +97,7 @@ class Worker {
         run_ended_(run_ended),
         keep_checkpoints_(folder.keep_checkpoints()) {}
 
-  /// Whether it was made to its end, here.
+  /// Makes a run. True where it came to an end, good or bad; false where another worker has it or it was stopped.
   bool make(const PlannedRun& run) {
     const std::string id = run.id(study_);
     const std::unique_ptr<File> claim = folder_.claim(id);
@@ -111,7 +111,7 @@ class Worker {
       const ChildEnd end = wait_for_child(child, signals_);
       if (stopped_by_hand(end)) return false;
       note(id, end, file.config);
-    } catch (const ConfigError& error) {  // a value that the tuning came to by extending its grid
+    } catch (const ConfigError& error) {  // by extending a grid the tuning came to a value that is not allowed
       finish(id, RunResult::Status::failed, error.what(), study_.config(run.arm, {}, run.seed));
     }
     return true;
@@ -156,7 +156,7 @@ bool work_on(const StudyFolder& folder, const Study& study, const StopSignals& s
       complete = false;
       made = worker.make(run);
       if (signals.received() != 0) return false;
-      if (made) break;  // it may have decided what comes next
+      if (made) break;  // its result may have changed what the tuning needs next
     }
     if (complete) return true;
     if (!made) pause(seconds_between_looks);

@@ -11,9 +11,9 @@ namespace surd {
 /// Called at the end of each run.
 using RunEnded = std::function<void(const std::string& id, RunResult::Status, const std::string& message)>;
 
-/// Makes every run of a study that nobody else is at, one after the other, until all that are needed have ended, which
-/// it waits for, or a stop signal comes. Each is made in a child process, so that one that crashes is a failed run and
-/// no more. Whether the study is complete. Throws Error where the folder cannot be written.
+/// Makes the runs of a study that no other worker is making, one after the other. Returns true once all runs that are
+/// needed have ended, for which it waits, and false where a stop signal comes before. Each run is made in a child
+/// process, so that one that crashes is a failed run and no more. Throws Error where the folder cannot be written.
 bool work_on(const StudyFolder& folder, const Study& study, const StopSignals& signals, const RunEnded& run_ended);
 
 }  // namespace surd

@@ -28,7 +28,8 @@ class Pool {
   void stop() const {
     for (const pid_t worker : workers_) ::kill(worker, SIGTERM);
   }
-  /// Takes those that have ended out of the list. Throws Error where they keep failing.
+  /// Forgets the workers that have ended. Unless the study is being stopped, replaces one that ended badly, though
+  /// after most_lost of these no more, so that workers that keep failing come to an end.
   void reap(bool stopping) {
     for (auto worker = workers_.begin(); worker != workers_.end();) {
       int status = 0;
@@ -60,7 +61,7 @@ class Pool {
   std::size_t lost_ = 0;
 };
 
-/// Times updates and the first evaluation, and ends the run after it.
+/// Times the updates until the first evaluation, and that evaluation, and then ends the run.
 class UpdateTimer : public TrainListener {
  public:
   void updated(const UpdateRecord& record) override {
@@ -83,7 +84,7 @@ class UpdateTimer : public TrainListener {
 
  private:
   Stopwatch watch_;
-  double first_ = 0, last_ = 0;  // when an update ended
+  double first_ = 0, last_ = 0;  // when the first and the last update ended
   std::uint64_t updates_ = 0;
   double evaluation_ = 0;
   bool over_ = false;
@@ -135,7 +136,7 @@ std::optional<double> estimated_seconds(const ConfigFile& file) {
     double seconds = 0;
     try {
       seconds = time_run(file);
-    } catch (const Error&) {  // one that diverges at once tells no time
+    } catch (const Error&) {  // a run that diverges at once cannot be timed
       return exit_failed;
     }
     return ::write(ends[1], &seconds, sizeof seconds) == sizeof seconds ? exit_done : exit_failed;

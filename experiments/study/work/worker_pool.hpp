@@ -5,17 +5,17 @@
 
 namespace surd {
 
-/// What came of it.
+/// How run_workers() ended.
 struct PoolEnd {
   StudyCounts counts;
-  int stopped_by = 0;  ///< the signal, or 0
+  int stopped_by = 0;  ///< the signal that stopped it, 0 where none did
 };
 
 /// Works on a study with `jobs` processes, which die with this one, and shows how far they are. Throws Error.
 PoolEnd run_workers(const StudyFolder& folder, const Study& study, std::size_t jobs, Console& console);
 
 /// How long one run takes alone on this machine, roughly, in seconds: building it, a few updates and an evaluation are
-/// timed in a process of their own. Nothing where they end before that.
+/// timed in a process of their own. Nothing where that fails or diverges.
 std::optional<double> estimated_seconds(const ConfigFile& file);
 
 }  // namespace surd
