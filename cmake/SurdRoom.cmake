@@ -1,9 +1,8 @@
 # surd_room(NAME [PROGRAM] PRECOMPILED KIND SOURCES ... ROOMS ... LIBRARIES ...)
 #
 # One library a room: surd_NAME with Real = float and, if SURD_DOUBLE_BUILD, surd_NAME_f64 with Real = double from the
-# same sources. ROOMS are the rooms below, LIBRARIES anything else, both public. A PROGRAM room serves the command line
-# alone: its double library comes with surd-f64 (SURD_DOUBLE_PROGRAM), and nothing in it is worth the compiler's last
-# optimisations.
+# same sources, for gradient checks, which do not wait for speed. ROOMS are the rooms below, LIBRARIES anything else, both
+# public. A PROGRAM room serves the command line alone: its double library comes with surd-f64 (SURD_DOUBLE_PROGRAM).
 function(surd_room name)
   cmake_parse_arguments(ROOM "PROGRAM" "PRECOMPILED" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
   set(suffixes ":")
@@ -21,7 +20,7 @@ function(surd_room name)
     if(suffix STREQUAL "_f64" AND name STREQUAL "autograd")
       target_compile_definitions(${target} PUBLIC SURD_DOUBLE)
     endif()
-    if(ROOM_PROGRAM)
+    if(ROOM_PROGRAM OR suffix STREQUAL "_f64")
       surd_compile_quickly(${target})
     endif()
     surd_precompile(${target} ${ROOM_PRECOMPILED}${suffix})
@@ -40,7 +39,7 @@ endfunction()
 set(surd_headers_base <algorithm> <cmath> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <sstream>
     <string> <vector> autograd/base/registry.hpp)
 set(surd_headers_engine ${surd_headers_base} autograd/ops.hpp)
-set(surd_headers_train ${surd_headers_engine} <nlohmann/json.hpp> layers/transformer.hpp)
+set(surd_headers_train ${surd_headers_engine} layers/transformer.hpp)
 set(surd_headers_program ${surd_headers_train} experiments/run/run_config.hpp)
 set(surd_headers_tests ${surd_headers_train} <doctest/doctest.h> train/train.hpp)
 set(surd_headers_program_tests ${surd_headers_program} <doctest/doctest.h>)

@@ -14,7 +14,6 @@ surd_tests(run IN experiments/run LIBRARY commands FLOAT
   run_files_test.cpp)
 surd_tests(study IN experiments/study LIBRARY commands FLOAT
   analysis_test.cpp
-  report_fixture.cpp
   report_test.cpp
   statistics_test.cpp
   study_checks_test.cpp
@@ -23,6 +22,12 @@ surd_tests(study IN experiments/study LIBRARY commands FLOAT
   study_plan_test.cpp
   study_reading_test.cpp
   study_running_test.cpp)
+add_library(surd_report_fixture STATIC experiments/study/report_fixture.cpp)
+target_link_libraries(surd_report_fixture PUBLIC surd_study PRIVATE surd_warnings)
+surd_compile_quickly(surd_report_fixture)
+surd_precompile(surd_report_fixture program)
+target_link_libraries(test_study PRIVATE surd_report_fixture)
+
 surd_tests(commands IN experiments/commands FLOAT
   arguments_test.cpp
   command_line_test.cpp
@@ -37,9 +42,8 @@ find_program(CHROMEDRIVER chromedriver)
 if(SYSTEM_PYTHON AND CHROMIUM AND CHROMEDRIVER)
   execute_process(COMMAND ${SYSTEM_PYTHON} -c "import selenium" RESULT_VARIABLE no_selenium OUTPUT_QUIET ERROR_QUIET)
   if(no_selenium EQUAL 0 AND PLOTLY_SOURCE)
-    add_executable(write_report experiments/study/write_report.cpp experiments/study/report_fixture.cpp)
-    target_link_libraries(write_report PRIVATE surd_study surd_warnings)
-    surd_precompile(write_report program)  # not program_tests: it links no doctest
+    add_executable(write_report experiments/study/write_report.cpp)
+    target_link_libraries(write_report PRIVATE surd_report_fixture surd_warnings)
     add_test(NAME report_browser
       COMMAND ${SYSTEM_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/study/report_browser.py --write $<TARGET_FILE:write_report>
               --chromium ${CHROMIUM} --driver ${CHROMEDRIVER} ${CMAKE_CURRENT_BINARY_DIR}/report-fixture)

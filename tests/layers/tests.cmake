@@ -1,4 +1,6 @@
 surd_tests(layers
+  FLOAT
+    transformer_options_test.cpp
   DOUBLE
     attention_gradient_test.cpp
     layer_gradient_test.cpp
@@ -18,6 +20,5 @@ surd_tests(layers
     score_parts_test.cpp
     score_variance_test.cpp
     tied_self_logit_test.cpp
-    transformer_options_test.cpp
     transformer_test.cpp
     variants_test.cpp)

@@ -1,13 +1,8 @@
+# FLOAT: what does not depend on the arithmetic type.
 surd_tests(train
-  BOTH
+  FLOAT
     decoding_test.cpp
     divergence_test.cpp
-    evaluation_test.cpp
-    golden_test.cpp
-    golden_trace_test.cpp
-    optimizers/optimizer_test.cpp
-    optimizers/optimizer_variants_test.cpp
-    probe/gradient_noise_test.cpp
     probe/probe_attention_test.cpp
     probe/probe_model_test.cpp
     probe/probe_test.cpp
@@ -17,8 +12,15 @@ surd_tests(train
     schedule_test.cpp
     storage/checkpoint_test.cpp
     storage/kill_test.cpp
-    storage/safetensors_test.cpp
-    tied_equivalence_test.cpp
     train_test.cpp
     trained_scores_test.cpp
+  BOTH
+    evaluation_test.cpp
+    golden_test.cpp
+    golden_trace_test.cpp
+    optimizers/optimizer_test.cpp
+    optimizers/optimizer_variants_test.cpp
+    probe/gradient_noise_test.cpp
+    storage/safetensors_test.cpp
+    tied_equivalence_test.cpp
     untied_equivalence_test.cpp)
