@@ -11,6 +11,7 @@
 namespace surd::blas {
 
 enum class Transpose { no, yes };
+inline constexpr Transpose no = Transpose::no, yes = Transpose::yes;
 
 /// C[m, n] = alpha op(A) op(B) + beta C, with op(A) [m, k] and op(B) [k, n]. beta = 0 overwrites C, whatever it holds.
 /// A rule on the sizes and transpositions says whether kernels::gemm is the faster; else the library computes it.

@@ -15,6 +15,7 @@ option(SURD_BUILD_TESTS "Build the tests" ON)
 option(SURD_DOUBLE_BUILD "Also build the engine, layers and training with Real = double (the gradient tests)" ON)
 option(SURD_DOUBLE_PROGRAM "With SURD_DOUBLE_BUILD: the program in double precision, surd-f64" OFF)
 option(SURD_PRECOMPILED_HEADERS "Parse what most files include once" ON)
+option(SURD_UNITY_BUILD "Compile several sources of a room at a time" ON)
 set(SURD_ARCHITECTURE "native" CACHE STRING "Value of -march; SIMD width follows from it")
 option(SURD_FUZZ "Build the fuzz targets; needs clang" OFF)
 set(SURD_SANITIZE "" CACHE STRING "Value of -fsanitize, e.g. address,undefined")
@@ -37,3 +38,7 @@ target_compile_options(surd_warnings INTERFACE -Wall -Wextra -Wshadow -Wpedantic
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(surd_warnings INTERFACE -Wno-maybe-uninitialized -Wno-uninitialized -Wno-stringop-overflow)
 endif()
+
+# A name of one file may hide one of another that is compiled with it. The preset dev still looks file by file.
+add_library(surd_warnings_together INTERFACE)
+target_compile_options(surd_warnings_together INTERFACE -Wno-shadow)

@@ -55,8 +55,8 @@ double score(double log_probability, std::size_t length, double alpha) {
 
 }  // namespace
 
-std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::vector<TokenId>>& sources,
-                               const DecodingArguments& options) {
+std::vector<Translation> decode(const Transformer& model, const std::vector<std::vector<TokenId>>& sources,
+                                const DecodingArguments& options) {
   expect(options.beam > 0 && options.max_length > 0, "decode", "beam and max_length must be at least 1; got {} and {}",
          options.beam, options.max_length);
   expect(options.length_penalty >= 0, "decode", "length_penalty must be at least 0; got {}", options.length_penalty);
@@ -78,9 +78,9 @@ std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::
 
   std::vector<Row> rows;
   for (std::size_t i = 0; i < sources.size(); ++i) rows.push_back({i, {}, 0});
-  std::vector<Hypothesis> best(sources.size());
+  std::vector<Translation> best(sources.size());
   std::vector<double> best_score(sources.size(), -std::numeric_limits<double>::infinity());
-  const auto offer = [&](std::size_t source, Hypothesis hypothesis) {
+  const auto offer = [&](std::size_t source, Translation hypothesis) {
     const std::size_t length = hypothesis.tokens.size() + (hypothesis.finished ? 1 : 0);
     const double value = score(hypothesis.log_probability, length, options.length_penalty);
     // What is finished is better than what was cut, whatever their scores.

@@ -18,7 +18,7 @@ struct DecodingArguments {
   double max_length_factor = 0;
 };
 
-struct Hypothesis {
+struct Translation {
   std::vector<TokenId> tokens;  ///< without bos and eos
   double log_probability = 0;   ///< sum over the tokens and eos, nats
   bool finished = false;        ///< whether it ended in eos
@@ -26,7 +26,7 @@ struct Hypothesis {
 
 /// The best translation of each source (ids ending in eos), in their order. Sources are decoded together, padded to
 /// the longest. Never writes pad, bos. Throws Error when options are 0 or a source is empty.
-std::vector<Hypothesis> decode(const Transformer& model, const std::vector<std::vector<TokenId>>& sources,
-                               const DecodingArguments& options);
+std::vector<Translation> decode(const Transformer& model, const std::vector<std::vector<TokenId>>& sources,
+                                const DecodingArguments& options);
 
 }  // namespace surd

@@ -10,8 +10,8 @@
 namespace surd {
 namespace {
 
-constexpr auto no = blas::Transpose::no;
-constexpr auto yes = blas::Transpose::yes;
+using blas::no;
+using blas::yes;
 
 struct Sizes {
   std::size_t batch, queries, keys, rows_of_keys, heads, key_value_heads, key_width, value_width;

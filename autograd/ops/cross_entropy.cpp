@@ -59,8 +59,8 @@ Variable cross_entropy(Variable logits, const Targets& targets, const CrossEntro
 Variable projection_cross_entropy(Variable x, Variable weight, Real factor, const Targets& targets,
                                   const CrossEntropyArguments& arguments) {
   constexpr const char* op = "projection_cross_entropy";
-  constexpr auto no = blas::Transpose::no;
-  constexpr auto yes = blas::Transpose::yes;
+  using blas::no;
+  using blas::yes;
   constexpr std::size_t tile_rows = 256;
   expect(x.dimension() >= 1 && weight.dimension() == 2 && x.shape().back() == weight.shape()[1], op,
          "takes x [..., d] and weight [V, d]; got {} and {}", x.shape(), weight.shape());

@@ -8,8 +8,8 @@ std::vector<std::string> names_of(Activation) { return {"none", "relu", "gelu", 
 
 namespace {
 
-constexpr auto no = blas::Transpose::no;
-constexpr auto yes = blas::Transpose::yes;
+using blas::no;
+using blas::yes;
 constexpr std::size_t rows_at_once = 16;
 
 void forward(Activation activation, const Real* x, Real* y, std::size_t n) {

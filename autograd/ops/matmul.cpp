@@ -4,8 +4,8 @@
 namespace surd {
 
 using blas::gemm;
-constexpr auto no = blas::Transpose::no;
-constexpr auto yes = blas::Transpose::yes;
+using blas::no;
+using blas::yes;
 
 // C = A B;  dA = dC B^T,  dB = A^T dC
 Variable matmul(Variable a, Variable b) {

@@ -6,7 +6,7 @@
 namespace surd {
 namespace {
 
-constexpr const char* markdown_page = R"(# Every command
+constexpr const char* commands_page = R"(# Every command
 
 Written by `surd commands --markdown`; `surd commands` prints the same to a terminal, and `surd COMMAND --help` one of
 them.
@@ -31,7 +31,7 @@ struct CommandsArguments {
 
 int commands_command(const CommandsArguments& arguments) {
   if (arguments.markdown) {
-    fmt::print(fmt::runtime(markdown_page), commands_markdown(commands()));
+    fmt::print(fmt::runtime(commands_page), commands_markdown(commands()));
     return exit_done;
   }
   for (const CommandRow& row : commands().rows()) fmt::print("{}\n", command_help(row, "surd"));

@@ -10,7 +10,7 @@
 namespace surd {
 namespace {
 
-constexpr const char* markdown_page = R"(# Every key of a config
+constexpr const char* config_page = R"(# Every key of a config
 
 Written by `surd config reference --markdown`; `surd config reference` prints the same to a terminal.
 
@@ -55,7 +55,7 @@ struct ReferenceArguments {
 
 int config_reference_command(const ReferenceArguments& arguments) {
   const auto rows = describe_options<RunConfig>();
-  fmt::print("{}", arguments.markdown ? fmt::format(fmt::runtime(markdown_page), reference_markdown(rows))
+  fmt::print("{}", arguments.markdown ? fmt::format(fmt::runtime(config_page), reference_markdown(rows))
                                       : reference_text(rows));
   return exit_done;
 }

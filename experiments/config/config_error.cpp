@@ -43,7 +43,7 @@ ConfigError::ConfigError(std::vector<Problem> problems)
     : Error(lines(sorted(problems))), problems_(sorted(std::move(problems))) {}
 
 std::string not_among(std::string_view name, const std::vector<std::string>& names) {
-  const std::string guess = did_you_mean(name, names);
+  std::string guess = did_you_mean(name, names);
   if (!guess.empty()) return guess;
   return names.empty() ? "; there are none" : fmt::format("; there are {}", fmt::join(names, ", "));
 }

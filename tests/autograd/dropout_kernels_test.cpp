@@ -2,6 +2,8 @@
 
 #include "autograd/kernels/rows.hpp"
 
+#include "tests/autograd/reals.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,17 +17,12 @@
 namespace surd {
 namespace {
 
-using Reals = std::vector<Real>;
+using test::draw;
+using test::eps;
+using test::Reals;
 
-constexpr double eps = std::numeric_limits<Real>::epsilon();
 constexpr std::size_t counts[] = {0, 1, 7, 8, 9, 127, 128, 129, 1023, 1024, 1025, 2500};
 constexpr std::uint64_t firsts[] = {0, 1, 7, 8, 121, 1019, 0x7fffffffcULL};
-
-Reals draw(std::size_t n, std::uint64_t seed) {
-  Reals values(n);
-  for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<Real>(random::Stream(seed, "test", "dropout").normal(i));
-  return values;
-}
 
 /// Whether element i stays: eight elements share a block, two a word, the one of the lower half first.
 bool stays(const kernels::DropoutDraws& draws, std::uint64_t i) {

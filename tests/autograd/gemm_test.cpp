@@ -1,5 +1,6 @@
 #include "autograd/kernels/gemm.hpp"
 
+#include "tests/autograd/reals.hpp"
 #include "tests/tensors.hpp"
 
 #include <doctest/doctest.h>
@@ -12,8 +13,8 @@
 namespace surd {
 namespace {
 
-constexpr Real nan = std::numeric_limits<Real>::quiet_NaN();
-constexpr Real infinity = std::numeric_limits<Real>::infinity();
+using test::infinity;
+using test::not_a_number;
 
 /// Whole numbers from -4 to 4: every order of summation gives the same sums, without rounding.
 std::vector<Real> whole_numbers(std::size_t count, std::uint64_t seed) {
@@ -23,7 +24,7 @@ std::vector<Real> whole_numbers(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
-struct Case {
+struct Product {
   bool turn_a, turn_b;
   std::size_t m, n, k;
   Real alpha = 1, beta = 0;
@@ -31,7 +32,7 @@ struct Case {
 };
 
 /// How many elements of C, and of what lies between its rows, are not exactly what the definition says.
-std::size_t wrong_elements(const Case& s) {
+std::size_t wrong_elements(const Product& s) {
   const std::size_t lda = (s.turn_a ? s.m : s.k) + s.gap, ldb = (s.turn_b ? s.k : s.n) + 2 * s.gap;
   const std::size_t ldc = s.n + 3 * s.gap;
   // No larger than needed, so that AddressSanitizer sees what is read beyond the last row.
@@ -41,14 +42,14 @@ std::size_t wrong_elements(const Case& s) {
   auto a = whole_numbers(s.turn_a ? size(s.k, s.m, lda) : size(s.m, s.k, lda), 1);
   auto b = whole_numbers(s.turn_b ? size(s.n, s.k, ldb) : size(s.k, s.n, ldb), 2);
   for (std::size_t i = 0; i < a.size(); ++i)
-    if (i % lda >= lda - s.gap) a[i] = nan;
+    if (i % lda >= lda - s.gap) a[i] = not_a_number;
   for (std::size_t i = 0; i < b.size(); ++i)
-    if (i % ldb >= ldb - 2 * s.gap) b[i] = nan;
+    if (i % ldb >= ldb - 2 * s.gap) b[i] = not_a_number;
   const auto start = whole_numbers(size(s.m, s.n, ldc), 3);
   auto c = start;
   if (s.beta == 0)
     for (std::size_t i = 0; i < c.size(); ++i)
-      if (i % ldc < s.n) c[i] = nan;
+      if (i % ldc < s.n) c[i] = not_a_number;
   kernels::gemm(s.turn_a, s.turn_b, s.m, s.n, s.k, s.alpha, a.data(), lda, b.data(), ldb, s.beta, c.data(), ldc);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < c.size(); ++i) {
@@ -67,7 +68,7 @@ std::size_t wrong_elements(const Case& s) {
 }
 
 /// Over the four transpositions.
-std::size_t wrong_turns(Case s) {
+std::size_t wrong_turns(Product s) {
   std::size_t wrong = 0;
   for (const bool turn_a : {false, true})
     for (const bool turn_b : {false, true}) {
@@ -114,7 +115,7 @@ TEST_CASE("the kernel is exact across its blocks") {
 TEST_CASE("the kernel gives NaN for NaN and infinity for infinity") {
   for (const std::size_t n : {3, 32, 45}) {
     std::vector<Real> a(20 * 6, 1), b(6 * n, 1), c(20 * n);
-    a[1 * 6 + 5] = nan;
+    a[1 * 6 + 5] = not_a_number;
     a[2 * 6] = infinity;
     kernels::gemm(false, false, 20, n, 6, 1, a.data(), 6, b.data(), n, 0, c.data(), n);
     for (std::size_t i = 0; i < c.size(); ++i) {
@@ -123,7 +124,7 @@ TEST_CASE("the kernel gives NaN for NaN and infinity for infinity") {
     }
     // B turned [n, 6]: what is wrong with one column stays in it.
     a.assign(a.size(), 1);
-    b[(n - 1) * 6] = nan;
+    b[(n - 1) * 6] = not_a_number;
     kernels::gemm(false, true, 20, n, 6, 1, a.data(), 6, b.data(), 6, 0, c.data(), n);
     for (std::size_t i = 0; i < c.size(); ++i) CHECK(std::isnan(c[i]) == (i % n == n - 1));
   }
@@ -151,7 +152,7 @@ TEST_CASE("a product begins with its bias and is cut off at 0, also over several
           for (const bool biased : {false, true}) {
             const auto x = whole_numbers(rows * in, 1), weight = whole_numbers(out * in, 2),
                        bias = whole_numbers(out, 3);
-            std::vector<Real> y(rows * out, nan);
+            std::vector<Real> y(rows * out, not_a_number);
             kernels::linear(rows, out, in, x.data(), weight.data(), biased ? bias.data() : nullptr, relu, y.data());
             std::size_t wrong = 0;
             for (std::size_t r = 0; r < rows; ++r)
@@ -173,7 +174,7 @@ TEST_CASE("a product begins with its bias and is cut off at 0, also over several
 TEST_CASE("what is not a number passes the cut at 0") {
   for (const std::size_t in : {4, 600}) {
     std::vector<Real> x(in, Real(1)), weight(in, Real(1)), y(1);
-    x[2] = nan;
+    x[2] = not_a_number;
     kernels::linear(1, 1, in, x.data(), weight.data(), nullptr, true, y.data());
     CHECK(std::isnan(y[0]));
   }

@@ -1,4 +1,5 @@
 #include "autograd/kernels/elementwise.hpp"
+#include "tests/autograd/reals.hpp"
 #include "tests/tensors.hpp"
 
 #include <doctest/doctest.h>
@@ -13,16 +14,17 @@
 namespace surd {
 namespace {
 
-using Reals = std::vector<Real>;
+using test::draw;
+using test::eps;
+using test::longest;
+using test::Reals;
 
-constexpr std::size_t longest = 70;
 constexpr Real guard = 12345;
-constexpr double eps = std::numeric_limits<Real>::epsilon();
 // xsimd's erf is exact to the last digits in float, and to 1e-14 in double.
 constexpr double erf_error = sizeof(Real) == 8 ? 2e-14 : 8 * eps;
 
-Reals draw(std::size_t n, std::uint64_t seed, bool positive = false) {
-  const Tensor values = positive ? test::positive_tensor({n}, seed) : test::random_tensor({n}, seed);
+Reals draw_positive(std::size_t n, std::uint64_t seed) {
+  const Tensor values = test::positive_tensor({n}, seed);
   return {values.begin(), values.end()};
 }
 
@@ -32,7 +34,8 @@ using Exact = std::function<long double(long double a, long double b)>;
 double deviation(const Kernel& kernel, const Exact& exact, bool positive = false) {
   double worst = 0;
   for (std::size_t n = 1; n <= longest; ++n) {
-    const Reals a = draw(n, n, positive), b = draw(n, n + 1000, positive);
+    const Reals a = positive ? draw_positive(n, n) : draw(n, n);
+    const Reals b = positive ? draw_positive(n, n + 1000) : draw(n, n + 1000);
     Reals y(n + 1, guard);
     kernel(a.data(), b.data(), y.data(), n);
     if (y[n] != guard) return std::numeric_limits<double>::infinity();

@@ -1,5 +1,6 @@
 #include "autograd/kernels/rows.hpp"
 
+#include "tests/autograd/reals.hpp"
 #include "tests/tensors.hpp"
 
 #include <doctest/doctest.h>
@@ -14,20 +15,12 @@
 namespace surd {
 namespace {
 
-using Reals = std::vector<Real>;
+using test::draw;
+using test::eps;
+using test::longest;
+using test::not_a_number;
+using test::Reals;
 using Longs = std::vector<long double>;
-
-constexpr std::size_t longest = 70;
-constexpr double eps = std::numeric_limits<Real>::epsilon();
-constexpr Real nan = std::numeric_limits<Real>::quiet_NaN();
-constexpr Real inf = std::numeric_limits<Real>::infinity();
-
-Reals draw(std::size_t n, std::uint64_t seed, double factor = 1) {
-  Reals values(n);
-  for (std::size_t i = 0; i < n; ++i)
-    values[i] = static_cast<Real>(factor * random::Stream(seed, "test", "rows").normal(i));
-  return values;
-}
 
 double difference(const Reals& a, const Longs& b) {
   double worst = 0;
@@ -81,7 +74,7 @@ TEST_CASE("softmax over a prefix of a row") {
       const Reals x = draw(visible, visible + 1, 3);
       Longs exact = visible > 0 ? exact_softmax(x) : Longs();
       exact.resize(width, 0);
-      for (const Real beyond : {nan, inf, Real(1e30), Real(0)}) {
+      for (const Real beyond : {test::not_a_number, test::infinity, Real(1e30), Real(0)}) {
         for (const bool subtract_max : {true, false}) {
           Reals y = x;
           y.resize(width, beyond);
@@ -162,7 +155,7 @@ TEST_CASE("rows of huge, of lowest and of infinite values") {
     CHECK(difference(y, Longs(n, -std::log(static_cast<long double>(n)))) < 4 * eps);
     CHECK(kernels::cross_entropy_row(x.data(), nullptr, n, 0, 0) ==
           doctest::Approx(std::log(static_cast<double>(n))).epsilon(4 * eps));
-    x.assign(n, -inf);  // minus infinity takes no part
+    x.assign(n, -test::infinity);  // minus infinity takes no part
     x[n - 1] = 2;
     kernels::softmax_row(x.data(), y.data(), n, true);
     Longs expected(n, 0);
@@ -170,7 +163,7 @@ TEST_CASE("rows of huge, of lowest and of infinite values") {
     CHECK(difference(y, expected) == 0);
     kernels::log_softmax_row(x.data(), y.data(), n);
     CHECK(y[n - 1] == 0);
-    if (n > 1) CHECK(y[0] == -inf);
+    if (n > 1) CHECK(y[0] == -test::infinity);
   }
 }
 
@@ -178,7 +171,7 @@ TEST_CASE("NaN reaches every element of its row, and no other") {
   for (std::size_t n = 1; n <= 40; ++n) {
     for (const std::size_t place : {std::size_t{0}, n / 2, n - 1}) {
       Reals x = draw(2 * n, n), y(2 * n), mean(2), inverse(2);
-      x[place] = nan;
+      x[place] = not_a_number;
       const Reals ones(n, 1);
       const auto spread = [&](const Reals& values) {
         bool right = true;

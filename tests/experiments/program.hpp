@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tests/text.hpp"
+
 #include <sys/wait.h>
 #include <array>
 #include <cstdio>
@@ -26,7 +28,5 @@ inline Outcome shell(const std::string& command) {
 
 /// `surd ARGUMENTS`
 inline Outcome program(const std::string& arguments) { return shell(std::string(SURD_EXECUTABLE) + " " + arguments); }
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace surd::test

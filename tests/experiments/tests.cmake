@@ -1,5 +1,4 @@
 surd_tests(program IN experiments/program LIBRARY commands FLOAT
-  console_test.cpp
   layout_test.cpp)
 surd_tests(config IN experiments/config LIBRARY run FLOAT
   describe_options_test.cpp

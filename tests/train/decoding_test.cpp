@@ -13,13 +13,13 @@ namespace {
 
 using Ids = std::vector<TokenId>;
 
-constexpr std::size_t vocabulary = 7;
+constexpr std::size_t decoder_vocabulary = 7;
 const std::vector<Ids> sources = {{4, 5, 6, 2}, {2}, {6, 6, 2}, {5, 4, 6, 4, 5, 2}, {3, 2}};
 const std::vector<double> penalties = {0, 0.6, 1, 2, 6};
 
 /// An untrained model whose distributions are far from uniform. `eos`: its logit.
-struct Model : test::Toy {
-  explicit Model(std::uint64_t seed, double eos = 0) : Toy(vocabulary, options(), seed) {
+struct Decoder : test::Toy {
+  explicit Decoder(std::uint64_t seed, double eos = 0) : Toy(decoder_vocabulary, options(), seed) {
     for (Real& weight : parameters.find("output.weight").value) weight *= Real(3);
     test::set_eos_logit(parameters, eos);
   }
@@ -41,11 +41,11 @@ struct Model : test::Toy {
     const std::vector<std::size_t> lengths = {source.size()};
     const Variable encoded = transformer.encode(tape, {source, 1, source.size()}, lengths);
     const Tensor logits = transformer.logits(transformer.decode({input, 1, input.size()}, encoded, lengths)).value();
-    const Real* row = logits.data() + prefix.size() * vocabulary;
-    const double largest = static_cast<double>(*std::max_element(row, row + vocabulary));
+    const Real* row = logits.data() + prefix.size() * decoder_vocabulary;
+    const double largest = static_cast<double>(*std::max_element(row, row + decoder_vocabulary));
     double sum = 0;
-    for (std::size_t v = 0; v < vocabulary; ++v) sum += std::exp(static_cast<double>(row[v]) - largest);
-    for (std::size_t v = 0; v < vocabulary; ++v)
+    for (std::size_t v = 0; v < decoder_vocabulary; ++v) sum += std::exp(static_cast<double>(row[v]) - largest);
+    for (std::size_t v = 0; v < decoder_vocabulary; ++v)
       found->second.push_back(static_cast<double>(row[v]) - largest - std::log(sum));
     return found->second;
   }
@@ -54,34 +54,34 @@ struct Model : test::Toy {
   mutable std::map<std::pair<Ids, Ids>, std::vector<double>> rows_;
 };
 
-double penalised(const Hypothesis& hypothesis, double alpha) {
+double penalised(const Translation& hypothesis, double alpha) {
   const auto length = static_cast<double>(hypothesis.tokens.size() + (hypothesis.finished ? 1 : 0));
   return hypothesis.log_probability / std::pow((5 + length) / 6, alpha);
 }
 
 /// A finished translation is better than one that was cut; otherwise the score decides.
-const Hypothesis& better_of(const Hypothesis& a, const Hypothesis& b, double alpha) {
+const Translation& better_of(const Translation& a, const Translation& b, double alpha) {
   if (a.finished != b.finished) return a.finished ? a : b;
   return penalised(b, alpha) > penalised(a, alpha) ? b : a;
 }
 
 /// Beam search by the book, without any short cut: it keeps all it finishes and goes on to max_length.
-Hypothesis reference_search(const Model& model, const Ids& source, const DecodingArguments& options) {
-  std::vector<Hypothesis> live(1), done;
+Translation reference_search(const Decoder& model, const Ids& source, const DecodingArguments& options) {
+  std::vector<Translation> live(1), done;
   for (std::size_t length = 1; length <= options.max_length; ++length) {
-    std::vector<Hypothesis> candidates;
-    for (const Hypothesis& hypothesis : live)
-      for (std::size_t v = 0; v < vocabulary; ++v) {
+    std::vector<Translation> candidates;
+    for (const Translation& hypothesis : live)
+      for (std::size_t v = 0; v < decoder_vocabulary; ++v) {
         const auto token = static_cast<TokenId>(v);
         if (token == Vocabulary::pad || token == Vocabulary::bos) continue;
-        Hypothesis next = hypothesis;
+        Translation next = hypothesis;
         next.log_probability += model.next(source, hypothesis.tokens)[v];
         next.finished = token == Vocabulary::eos;
         if (!next.finished) next.tokens.push_back(token);
         candidates.push_back(next);
       }
     std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const Hypothesis& a, const Hypothesis& b) { return a.log_probability > b.log_probability; });
+                     [](const Translation& a, const Translation& b) { return a.log_probability > b.log_probability; });
     live.clear();
     for (std::size_t rank = 0; rank < std::min(candidates.size(), 2 * options.beam); ++rank) {
       if (candidates[rank].finished) {
@@ -97,12 +97,12 @@ Hypothesis reference_search(const Model& model, const Ids& source, const Decodin
   }
   done.insert(done.end(), live.begin(), live.end());
   REQUIRE_FALSE(done.empty());
-  Hypothesis best = done.front();
-  for (const Hypothesis& hypothesis : done) best = better_of(best, hypothesis, options.length_penalty);
+  Translation best = done.front();
+  for (const Translation& hypothesis : done) best = better_of(best, hypothesis, options.length_penalty);
   return best;
 }
 
-void check_same(const Hypothesis& actual, const Hypothesis& expected) {
+void check_same(const Translation& actual, const Translation& expected) {
   CHECK(actual.tokens == expected.tokens);
   CHECK(actual.finished == expected.finished);
   CHECK(actual.log_probability == doctest::Approx(expected.log_probability).epsilon(1e-4));
@@ -111,10 +111,10 @@ void check_same(const Hypothesis& actual, const Hypothesis& expected) {
 TEST_CASE("a beam of one takes the likeliest token each time") {
   std::size_t cut = 0, finished = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    const Model model(seed, seed % 3 == 0 ? 3 : 0);
+    const Decoder model(seed, seed % 3 == 0 ? 3 : 0);
     const auto hypotheses = decode(model.transformer, sources, {1, 6, 1});
     for (std::size_t i = 0; i < sources.size(); ++i) {
-      Hypothesis expected;
+      Translation expected;
       while (!expected.finished && expected.tokens.size() < 6) {
         const auto& row = model.next(sources[i], expected.tokens);
         const auto best = static_cast<TokenId>(std::max_element(row.begin() + 2, row.end()) - row.begin());
@@ -135,13 +135,13 @@ TEST_CASE("a beam that holds everything finds what an exhaustive search finds") 
   std::size_t different_from_greedy = 0;
   std::map<std::size_t, std::size_t> lengths;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-    const Model model(seed, seed % 2 == 0 ? 0 : -1);
+    const Decoder model(seed, seed % 2 == 0 ? 0 : -1);
     // All translations of up to three tokens and their eos.
     std::vector<Ids> all = {{}};
     for (std::size_t begin = 0, length = 1; length < max_length; ++length) {
       const std::size_t end = all.size();
       for (; begin < end; ++begin)
-        for (TokenId token = Vocabulary::unk; token < static_cast<TokenId>(vocabulary); ++token) {
+        for (TokenId token = Vocabulary::unk; token < static_cast<TokenId>(decoder_vocabulary); ++token) {
           all.push_back(all[begin]);
           all.back().push_back(token);
         }
@@ -152,16 +152,16 @@ TEST_CASE("a beam that holds everything finds what an exhaustive search finds") 
       for (const Ids& target : all) pairs.push_back({source, target});
       const auto scores = score(model.transformer, pairs, 32);
       for (const double alpha : penalties) {
-        Hypothesis best;
+        Translation best;
         for (std::size_t i = 0; i < all.size(); ++i) {
-          Hypothesis candidate{all[i], 0, true};
+          Translation candidate{all[i], 0, true};
           for (const double log_probability : scores[i]) candidate.log_probability += log_probability;
           best = better_of(best, candidate, alpha);
         }
-        const Hypothesis found = decode(model.transformer, {source}, {400, max_length, alpha})[0];
+        const Translation found = decode(model.transformer, {source}, {400, max_length, alpha})[0];
         CAPTURE(alpha);
         check_same(found, best);
-        const Hypothesis greedy = decode(model.transformer, {source}, {1, max_length, alpha})[0];
+        const Translation greedy = decode(model.transformer, {source}, {1, max_length, alpha})[0];
         CHECK(penalised(better_of(greedy, found, alpha), alpha) <= penalised(found, alpha) + 1e-6);
         different_from_greedy += greedy.tokens != found.tokens ? 1 : 0;
         ++lengths[found.tokens.size()];
@@ -175,7 +175,7 @@ TEST_CASE("a beam that holds everything finds what an exhaustive search finds") 
 TEST_CASE("what decoding leaves out early could not have won") {
   std::size_t cut = 0, finished = 0;
   for (std::uint64_t seed = 1; seed <= 24; ++seed) {
-    const Model model(seed, static_cast<double>(seed % 4) - 2);
+    const Decoder model(seed, static_cast<double>(seed % 4) - 2);
     for (const std::size_t beam : {1, 2, 3, 5})
       for (const double alpha : penalties)
         for (const std::size_t max_length : {1, 2, 3, 6}) {
@@ -199,7 +199,7 @@ TEST_CASE("what decoding leaves out early could not have won") {
 TEST_CASE("sources are translated together as they are alone") {
   for (const std::size_t beam : {1, 3})
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-      const Model model(seed, 1);
+      const Decoder model(seed, 1);
       const DecodingArguments options{beam, 8, 1};
       const auto together = decode(model.transformer, sources, options);
       REQUIRE(together.size() == sources.size());
@@ -209,7 +209,7 @@ TEST_CASE("sources are translated together as they are alone") {
 }
 
 TEST_CASE("the log-probability of a translation is what score() gives it") {
-  const Model model(4, 1);
+  const Decoder model(4, 1);
   for (const std::size_t beam : {1, 4}) {
     const auto hypotheses = decode(model.transformer, sources, {beam, 6, 1});
     for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -223,24 +223,24 @@ TEST_CASE("the log-probability of a translation is what score() gives it") {
 }
 
 TEST_CASE("what does not end is cut at max_length") {
-  const Model model(1, -50);  // never ends
+  const Decoder model(1, -50);  // never ends
   for (const std::size_t beam : {1, 3})
     for (const std::size_t max_length : {1, 2, 9}) {
-      for (const Hypothesis& hypothesis : decode(model.transformer, sources, {beam, max_length, 1})) {
+      for (const Translation& hypothesis : decode(model.transformer, sources, {beam, max_length, 1})) {
         CHECK(hypothesis.tokens.size() == max_length);
         CHECK_FALSE(hypothesis.finished);
         for (const TokenId token : hypothesis.tokens) CHECK(token > Vocabulary::eos);
       }
     }
-  const Model silent(1, 50);  // ends at once
-  for (const Hypothesis& hypothesis : decode(silent.transformer, sources, {3, 1, 1})) {
+  const Decoder silent(1, 50);  // ends at once
+  for (const Translation& hypothesis : decode(silent.transformer, sources, {3, 1, 1})) {
     CHECK(hypothesis.tokens.empty());
     CHECK(hypothesis.finished);
   }
 }
 
 TEST_CASE("decoding refuses what it cannot do") {
-  const Model model(1);
+  const Decoder model(1);
   CHECK_THROWS_AS(decode(model.transformer, sources, {0, 5, 1}), Error);
   CHECK_THROWS_AS(decode(model.transformer, sources, {1, 0, 1}), Error);
   CHECK_THROWS_AS(decode(model.transformer, sources, {2, 5, -1}), Error);  // see `bound`

@@ -14,23 +14,23 @@ using test::copy_pairs;
 using test::rounding;
 using test::Toy;
 
-constexpr std::size_t vocabulary = 8;
+constexpr std::size_t model_vocabulary = 8;
 
 std::vector<SentencePair> pairs() {
-  auto all = copy_pairs(23, 0, 5, vocabulary - Vocabulary::specials);
+  auto all = copy_pairs(23, 0, 5, model_vocabulary - Vocabulary::specials);
   all[3].target.clear();  // nothing but eos
   all[5].target = {4, 5, 6, 7, 4, 5, 6, 7};
   return all;
 }
 
 /// Dropout, which must not act, and weights that are not those of an initial model.
-struct Model : Toy {
-  Model() : Toy(vocabulary, test::toy_options(0.5)) { test::perturb(parameters, 0.3); }
+struct SmallModel : Toy {
+  SmallModel() : Toy(model_vocabulary, test::toy_options(0.5)) { test::perturb(parameters, 0.3); }
 };
 
 /// Everything by hand, one pair at a time, in double.
-struct Naive {
-  Naive(const Transformer& model, const std::vector<SentencePair>& pairs) {
+struct OneByOne {
+  OneByOne(const Transformer& model, const std::vector<SentencePair>& pairs) {
     for (const SentencePair& pair : pairs) {
       TapeArguments inference;
       inference.record = inference.training = false;
@@ -43,12 +43,12 @@ struct Naive {
       const Tensor logits = model.logits(model.decode({input, 1, input.size()}, encoded, lengths)).value();
       scores.emplace_back();
       for (std::size_t t = 0; t < output.size(); ++t) {
-        const Real* row = logits.data() + t * vocabulary;
+        const Real* row = logits.data() + t * model_vocabulary;
         double sum = 0;
-        for (std::size_t v = 0; v < vocabulary; ++v) sum += std::exp(static_cast<double>(row[v]));
+        for (std::size_t v = 0; v < model_vocabulary; ++v) sum += std::exp(static_cast<double>(row[v]));
         scores.back().push_back(static_cast<double>(row[output[t]]) - std::log(sum));
         loss -= scores.back().back();
-        right += std::max_element(row, row + vocabulary) - row == output[t] ? 1 : 0;
+        right += std::max_element(row, row + model_vocabulary) - row == output[t] ? 1 : 0;
         ++tokens;
       }
     }
@@ -60,28 +60,28 @@ struct Naive {
 };
 
 TEST_CASE("loss, perplexity and token accuracy are those of a computation by hand, whatever the batch size") {
-  const Model model;
+  const SmallModel model;
   const auto all = pairs();
-  const Naive naive(model.transformer, all);
-  CHECK(naive.right > 0);
-  CHECK(naive.right < naive.tokens);
+  const OneByOne one_by_one(model.transformer, all);
+  CHECK(one_by_one.right > 0);
+  CHECK(one_by_one.right < one_by_one.tokens);
   for (const std::size_t batch_size : {1, 2, 7, 23, 64}) {
     CAPTURE(batch_size);
     const Evaluation evaluation = evaluate(model.transformer, all, {batch_size, 0});
-    CHECK(evaluation.loss == doctest::Approx(naive.loss).epsilon(rounding));
-    CHECK(evaluation.perplexity == doctest::Approx(std::exp(naive.loss)).epsilon(10 * rounding));
-    CHECK(evaluation.token_accuracy == static_cast<double>(naive.right) / static_cast<double>(naive.tokens));
+    CHECK(evaluation.loss == doctest::Approx(one_by_one.loss).epsilon(rounding));
+    CHECK(evaluation.perplexity == doctest::Approx(std::exp(one_by_one.loss)).epsilon(10 * rounding));
+    CHECK(evaluation.token_accuracy == static_cast<double>(one_by_one.right) / static_cast<double>(one_by_one.tokens));
     CHECK(evaluation.pairs == all.size());
-    CHECK(evaluation.target_tokens == naive.tokens);
+    CHECK(evaluation.target_tokens == one_by_one.tokens);
     CHECK(evaluation.decoded == 0);
     CHECK(evaluation.sequence_accuracy == 0);
   }
 }
 
 TEST_CASE("score() gives each token's log-probability in the order of the pairs, whatever the batch size") {
-  const Model model;
+  const SmallModel model;
   const auto all = pairs();
-  const Naive naive(model.transformer, all);
+  const OneByOne one_by_one(model.transformer, all);
   for (const std::size_t batch_size : {1, 7, 64}) {
     const auto scores = score(model.transformer, all, batch_size);
     REQUIRE(scores.size() == all.size());
@@ -89,7 +89,7 @@ TEST_CASE("score() gives each token's log-probability in the order of the pairs,
     for (std::size_t i = 0; i < all.size(); ++i) {
       REQUIRE(scores[i].size() == all[i].target.size() + 1);
       for (std::size_t t = 0; t < scores[i].size(); ++t)
-        worst = std::max(worst, std::fabs(scores[i][t] / naive.scores[i][t] - 1));
+        worst = std::max(worst, std::fabs(scores[i][t] / one_by_one.scores[i][t] - 1));
     }
     CHECK(worst <= rounding);
   }
@@ -99,14 +99,14 @@ TEST_CASE("score() gives each token's log-probability in the order of the pairs,
 TEST_CASE("sequence accuracy counts the pairs whose greedy translation is the reference") {
   TransformerOptions options = test::toy_options(0.5);
   options.embedding.tie = Tie::none;
-  Toy model(vocabulary, options);
+  Toy model(model_vocabulary, options);
   for (Real& weight : model.parameters.find("output.weight").value) weight *= Real(3);
   test::set_eos_logit(model.parameters, 4);
   // References the model itself wrote, and others with one token more, less or another.
   std::vector<SentencePair> all;
   std::size_t right_of_first[21] = {};
   for (const SentencePair& pair : copy_pairs(20, 1, 5, 4, 9)) {
-    const Hypothesis own = decode(model.transformer, {pair.source}, {1, 12, 1})[0];
+    const Translation own = decode(model.transformer, {pair.source}, {1, 12, 1})[0];
     SentencePair reference{pair.source, own.tokens};
     bool right = own.finished;
     const std::size_t i = all.size();
@@ -132,13 +132,13 @@ TEST_CASE("evaluation needs no more positions than the references have") {
   LearnedPositionsOptions positions;
   positions.max_length = 6;  // the longest target and its eos
   options.positions = test::learned_positions(positions);
-  const Toy model(vocabulary, options);
+  const Toy model(model_vocabulary, options);
   const auto all = copy_pairs(8, 5, 5, 4);
   CHECK(evaluate(model.transformer, all, {}).decoded == 8);
 }
 
 TEST_CASE("evaluation needs pairs") {
-  const Model model;
+  const SmallModel model;
   CHECK_THROWS_AS(evaluate(model.transformer, {}, {}), Error);
   CHECK_THROWS_AS(evaluate(model.transformer, pairs(), {0, 0}), Error);
 }

@@ -4,6 +4,8 @@
 #include "train/schedule.hpp"
 #include "train/train.hpp"
 
+#include "train/probe/statistics.hpp"
+
 #include <doctest/doctest.h>
 
 // 100 updates of training against PyTorch: Adam, warm-up and 1/sqrt decay, clipping by the global norm.
@@ -22,12 +24,6 @@ AdamOptions adam_options() {
   AdamOptions options;
   options.learning_rate = peak_rate;
   return options;
-}
-
-double norm(const Tensor& tensor) {
-  double squares = 0;
-  for (const Real value : tensor) squares += static_cast<double>(value) * static_cast<double>(value);
-  return std::sqrt(squares);
 }
 
 double deviation(double actual, Real expected) { return std::fabs(actual / static_cast<double>(expected) - 1); }

@@ -2,6 +2,8 @@
 
 #include "tests/train/toy.hpp"
 
+#include "train/probe/statistics.hpp"
+
 #include <doctest/doctest.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -44,9 +46,9 @@ using test::rounding;
 using test::same_bits;
 using test::Toy;
 
-constexpr std::size_t vocabulary = 9;
+constexpr std::size_t toy_vocabulary = 9;
 
-std::vector<SentencePair> pairs() { return copy_pairs(7, 1, 6, vocabulary - Vocabulary::specials); }
+std::vector<SentencePair> pairs() { return copy_pairs(7, 1, 6, toy_vocabulary - Vocabulary::specials); }
 
 Batch batch_of(std::size_t rows) {
   std::vector<std::size_t> indices(rows);
@@ -61,7 +63,7 @@ PassArguments pass(const Batch& whole, std::uint64_t step = 3) {
 /// Loss and gradients of one pass over a model with dropout.
 struct Result {
   explicit Result(std::size_t replicas, const Batch& batch, std::uint64_t step = 3) {
-    Toy toy(vocabulary, test::toy_options(0.3));
+    Toy toy(toy_vocabulary, test::toy_options(0.3));
     test::perturb(toy.parameters);
     Replicas threads(toy.transformer, toy.parameters, replicas);
     loss = threads.accumulate(batch, pass(batch, step));
@@ -77,12 +79,6 @@ struct Result {
   std::vector<Tensor> gradients;
   std::string non_finite;
 };
-
-double norm(const Tensor& tensor) {
-  double squares = 0;
-  for (const Real value : tensor) squares += static_cast<double>(value) * static_cast<double>(value);
-  return std::sqrt(squares);
-}
 
 /// Largest distance of two gradients of one parameter, relative to its norm. Those of key biases are zero but for
 /// rounding (softmax does not see them), so they are judged by the keys' weight.
@@ -132,7 +128,7 @@ TEST_CASE("a batch may have fewer rows than there are replicas") {
 }
 
 TEST_CASE("batches of different size follow each other") {
-  Toy toy(vocabulary, test::toy_options(0.3));
+  Toy toy(toy_vocabulary, test::toy_options(0.3));
   test::perturb(toy.parameters);
   Replicas replicas(toy.transformer, toy.parameters, 3);
   for (const std::size_t rows : {7, 1, 5, 2, 7}) {
@@ -150,7 +146,7 @@ TEST_CASE("two half batches accumulate to the whole") {
   const Batch batch = batch_of(7);
   const Result whole(1, batch);
   for (const std::size_t count : {1, 2}) {
-    Toy toy(vocabulary, test::toy_options(0.3));
+    Toy toy(toy_vocabulary, test::toy_options(0.3));
     test::perturb(toy.parameters);
     Replicas replicas(toy.transformer, toy.parameters, count);
     double loss = replicas.accumulate(batch.slice(0, 3), pass(batch));
@@ -164,12 +160,12 @@ TEST_CASE("an error in any thread reaches the caller, and the next batch is as i
   const Batch good = batch_of(7);
   for (std::size_t row = 0; row < good.size; ++row) {
     CAPTURE(row);
-    Toy toy(vocabulary, test::toy_options(0.3));
+    Toy toy(toy_vocabulary, test::toy_options(0.3));
     test::perturb(toy.parameters);
     Replicas replicas(toy.transformer, toy.parameters, 3);
     Batch bad = good;
-    bad.source[row * bad.source_length] = vocabulary;                           // no such token
-    if (row == 0) bad.source[(bad.size - 1) * bad.source_length] = vocabulary;  // errors in two threads
+    bad.source[row * bad.source_length] = toy_vocabulary;                           // no such token
+    if (row == 0) bad.source[(bad.size - 1) * bad.source_length] = toy_vocabulary;  // errors in two threads
     const std::string error = message_of([&] { replicas.accumulate(bad, pass(bad)); });
     CHECK(error.find("embedding") != std::string::npos);
 
@@ -184,7 +180,7 @@ TEST_CASE("an error in any thread reaches the caller, and the next batch is as i
 TEST_CASE("a loss that is not finite comes with the first value that is not") {
   const Batch batch = batch_of(7);
   for (const std::size_t count : {1, 3}) {
-    Toy toy(vocabulary);
+    Toy toy(toy_vocabulary);
     Replicas replicas(toy.transformer, toy.parameters, count);
     Parameter& gain = toy.parameters.find("encoder.0.feed_forward.outer.bias");
     const Real before = gain.value[1];
@@ -200,7 +196,7 @@ TEST_CASE("a loss that is not finite comes with the first value that is not") {
 
 TEST_CASE("only the first replica is watched") {
   const Batch batch = batch_of(6);
-  Toy toy(vocabulary);
+  Toy toy(toy_vocabulary);
   Replicas replicas(toy.transformer, toy.parameters, 2);
   test::Recorder recorder;
   PassArguments watched = pass(batch);
@@ -230,7 +226,7 @@ TEST_CASE("where the system has not so many threads, it is an error that says ho
   REQUIRE(pthread_attr_setstacksize(&large, stack) == 0);
   rlimit limit = {};
   REQUIRE(::getrlimit(RLIMIT_AS, &limit) == 0);
-  Toy toy(vocabulary, test::toy_options(0));
+  Toy toy(toy_vocabulary, test::toy_options(0));
   REQUIRE(pthread_setattr_default_np(&large) == 0);
   const rlimit narrow = {address_space() + stack + stack / 2, limit.rlim_max};
   REQUIRE(::setrlimit(RLIMIT_AS, &narrow) == 0);
@@ -248,7 +244,7 @@ TEST_CASE("where the system has not so many threads, it is an error that says ho
 }
 
 TEST_CASE("wherever memory runs out, the threads that run already are ended") {
-  Toy toy(vocabulary, test::toy_options(0));
+  Toy toy(toy_vocabulary, test::toy_options(0));
   const Batch batch = batch_of(7);
   bool built = false;
   long refused = 0;
@@ -269,7 +265,7 @@ TEST_CASE("wherever memory runs out, the threads that run already are ended") {
 }
 
 TEST_CASE("there must be a replica") {
-  Toy toy(vocabulary);
+  Toy toy(toy_vocabulary);
   CHECK_THROWS_AS(Replicas(toy.transformer, toy.parameters, 0), Error);
 }
 

@@ -1,8 +1,10 @@
-# FLOAT: what does not depend on the arithmetic type.
+# Both: where double arithmetic shows an equality to more digits than float can.
 surd_tests(train
   FLOAT
     decoding_test.cpp
     divergence_test.cpp
+    evaluation_test.cpp
+    probe/gradient_noise_test.cpp
     probe/probe_attention_test.cpp
     probe/probe_model_test.cpp
     probe/probe_test.cpp
@@ -15,12 +17,10 @@ surd_tests(train
     train_test.cpp
     trained_scores_test.cpp
   BOTH
-    evaluation_test.cpp
     golden_test.cpp
     golden_trace_test.cpp
     optimizers/optimizer_test.cpp
     optimizers/optimizer_variants_test.cpp
-    probe/gradient_noise_test.cpp
     storage/safetensors_test.cpp
     tied_equivalence_test.cpp
     untied_equivalence_test.cpp)

@@ -23,7 +23,7 @@ Arm at_output(double rate_multiplier, double epsilon_factor) {
 }
 
 // 48 has no exact root, so rounding differs from the first update on and is amplified by training.
-constexpr double tolerance = sizeof(Real) == 4 ? 1e-5 : 1e-10;
+constexpr double curve_tolerance = sizeof(Real) == 4 ? 1e-5 : 1e-10;
 
 TEST_CASE("tied, a factor at the input is its inverse at the output") {
   for (const Tie tie : {Tie::decoder, Tie::all})
@@ -36,10 +36,10 @@ TEST_CASE("tied, a factor at the input is its inverse at the output") {
       options.d_model = d;
       options.updates = d == 48 ? 20 : 100;
       const auto with_adam = loss_curve<Adam>(at_input(), options);
-      CHECK(test::largest_gap(with_adam, loss_curve<Adam>(at_output(root, 1 / root), options)) <= tolerance);
+      CHECK(test::largest_gap(with_adam, loss_curve<Adam>(at_output(root, 1 / root), options)) <= curve_tolerance);
       CHECK(test::largest_gap(with_adam, loss_curve<Adam>(at_output(1, 1), options)) > 1e-2);
       const auto with_sgd = loss_curve<Sgd>(at_input(), options);
-      CHECK(test::largest_gap(with_sgd, loss_curve<Sgd>(at_output(width, 1), options)) <= tolerance);
+      CHECK(test::largest_gap(with_sgd, loss_curve<Sgd>(at_output(width, 1), options)) <= curve_tolerance);
       CHECK(test::largest_gap(with_sgd, loss_curve<Sgd>(at_output(1, 1), options)) > 1e-2);
     }
 }

@@ -2,6 +2,7 @@
 
 #include "data/dataset.hpp"
 #include "tests/layers/models.hpp"
+#include "tests/text.hpp"
 #include "train/optimizers/optimizer.hpp"
 #include "train/train.hpp"
 
@@ -53,8 +54,6 @@ inline std::vector<SentencePair> copy_pairs(std::size_t count, std::size_t min_l
   }
   return pairs;
 }
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 inline bool same_bits(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0);

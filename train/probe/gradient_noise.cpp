@@ -8,7 +8,7 @@
 namespace surd {
 namespace {
 
-double squares(const GradientSum& gradient) {
+double squared_norm(const GradientSum& gradient) {
   if (gradient.empty) return 0;
   return static_cast<double>(kernels::dot(gradient.sum.data(), gradient.sum.data(), gradient.sum.size()));
 }
@@ -58,8 +58,8 @@ std::optional<GradientNoise> NoiseMeter::measure(double label_smoothing, std::ui
   tape_.backward(loss);
   tape_.clear();
   double small = 0, large = 0;
-  for (const GradientSum& gradient : gradients_) small += squares(gradient);
-  for (const Parameter& parameter : parameters_) large += squares(parameter.gradient);
+  for (const GradientSum& gradient : gradients_) small += squared_norm(gradient);
+  for (const Parameter& parameter : parameters_) large += squared_norm(parameter.gradient);
   return gradient_noise(small, static_cast<double>(half_.size), large, static_cast<double>(pairs_));
 }
 

@@ -34,7 +34,7 @@ std::string little_endian(std::uint64_t value) {
 std::string checksum(std::string& bytes, std::size_t digits) {
   const std::string stored = bytes.substr(digits, checksum_digits);
   bytes.replace(digits, checksum_digits, checksum_digits, '0');
-  const std::string hash = fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
+  std::string hash = fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
   bytes.replace(digits, checksum_digits, stored);
   return hash;
 }

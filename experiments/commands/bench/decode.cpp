@@ -42,7 +42,7 @@ int bench_decode_command(const BenchDecodeArguments& arguments) {
       std::size_t tokens = 0;
       const auto work = [&] {
         tokens = 0;
-        for (const Hypothesis& hypothesis : decode(run.model, sources, options)) tokens += hypothesis.tokens.size();
+        for (const Translation& hypothesis : decode(run.model, sources, options)) tokens += hypothesis.tokens.size();
       };
       work();
       const std::vector<double> times = times_of(work, arguments.seconds);

@@ -3,8 +3,7 @@
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/folders.hpp"
 #include "experiments/program/text_format.hpp"
-#include "experiments/study/file/claims.hpp"
-#include "train/storage/files.hpp"
+#include "experiments/study/file/study_group.hpp"
 
 #include <filesystem>
 
@@ -14,22 +13,19 @@ namespace {
 namespace fs = std::filesystem;
 
 int study_list_command() {
-  const std::string folder = studies_folder().string();
-  std::size_t studies = 0;
-  for (const std::string& name : names_in(folder)) {
-    if (fs::path(name).extension() != ".yaml" || name == claims_file) continue;
-    ++studies;
-    const YamlDocument document = YamlDocument::load(fs::path(folder) / name);
+  const fs::path folder = studies_folder();
+  const std::vector<std::string> studies = study_names(folder);
+  for (const std::string& name : studies) {
+    const YamlDocument document = YamlDocument::load(folder / (name + ".yaml"));
     const YamlNode* title = document.root().find("title");
     if (title == nullptr) title = document.root().find("question");
-    fmt::print(
-        "{}", wrapped(title == nullptr ? "(no title)" : title->text,
-                      fmt::format("{:<24}", fs::path(name).stem().string() + " "), std::string(24, ' '), screen_width));
+    fmt::print("{}", wrapped(title == nullptr ? "(no title)" : title->text, fmt::format("{:<24}", name + " "),
+                             std::string(24, ' '), screen_width));
   }
-  if (studies == 0)
-    fmt::print("there are no studies in {}\n", folder);
+  if (studies.empty())
+    fmt::print("there are no studies in {}\n", folder.string());
   else
-    fmt::print("\nRun one by: surd study run {}/NAME.yaml\n", folder);
+    fmt::print("\nRun one by: surd study run {}/NAME.yaml\n", folder.string());
   return exit_done;
 }
 

@@ -2,6 +2,7 @@
 
 #include "experiments/config/raw_yaml.hpp"
 #include "experiments/config/read_options.hpp"
+#include "experiments/study/file/claims.hpp"
 #include "train/storage/files.hpp"
 
 #include <algorithm>
@@ -25,6 +26,13 @@ struct GroupFields {
 
 }  // namespace
 
+std::vector<std::string> study_names(const fs::path& folder) {
+  std::vector<std::string> studies;
+  for (const std::string& name : names_in(folder.string()))
+    if (fs::path(name).extension() == ".yaml" && name != claims_file) studies.push_back(fs::path(name).stem().string());
+  return studies;
+}
+
 bool is_study_group(const std::string& file) {
   return path_exists(file) && YamlDocument::load(file).root().find("studies") != nullptr;
 }
@@ -42,9 +50,7 @@ StudyGroup load_study_group(const std::string& file) {
   const YamlNode& list = *fields.studies.node;
   expect_that(list.kind == YamlNode::Kind::list && !list.children.empty(), list.origin,
               "must be a list of names such as [r01-ledger]");
-  std::vector<std::string> beside;
-  for (const std::string& name : names_in(fs::absolute(file).parent_path().string()))
-    if (fs::path(name).extension() == ".yaml") beside.push_back(fs::path(name).stem().string());
+  const std::vector<std::string> beside = study_names(fs::absolute(file).parent_path());
   std::set<std::string> seen;
   for (const YamlNode& child : list.children) {
     const fs::path study = fs::path(file).parent_path() / (child.text + ".yaml");

@@ -14,6 +14,8 @@ struct StudyGroup {
   std::vector<std::filesystem::path> studies;
 };
 
+/// The files of a folder that hold a study or a group of studies: their names without ".yaml", in order.
+std::vector<std::string> study_names(const std::filesystem::path& folder);
 /// Whether a file describes a group of studies, and not a single study.
 bool is_study_group(const std::string& file);
 /// Throws ConfigError with every problem.

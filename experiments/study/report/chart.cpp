@@ -1,5 +1,7 @@
 #include "experiments/study/report/chart.hpp"
 
+#include "autograd/base/fields.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -70,7 +70,7 @@ std::string to_html(const Study& study, const Analysis& analysis, const KnownRes
   const report::StudyRuns runs(study, analysis, known);
   Json sections = Json::array();
   Json drawn = {{"charts", Json::array()}, {"runs", report::run_index(runs)}};
-  const auto add = [&](const char* id, const std::string& title, std::vector<Chart> charts, const char* none) {
+  const auto add = [&](const char* id, const std::string& title, const std::vector<Chart>& charts, const char* none) {
     for (const Chart& chart : charts) drawn["charts"].push_back(report::to_json(chart));
     sections.push_back(section(id, title, charts, none));
   };

@@ -13,13 +13,14 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 namespace surd {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// A run of a study need not sync what it writes: where the machine stops, the run is begun again or resumed, and
+/// A run without checkpoints need not sync what it writes: where the machine stops, it is begun again, and
 /// StudyFolder::end() syncs what it is judged by before it counts.
 class UnsyncedCalls : public SystemCalls {
  public:
@@ -35,7 +36,8 @@ int make_run(const StudyFolder& folder, const std::string& id, const ConfigFile&
     ::close(log);
   }
   UnsyncedCalls quick;
-  const ReplacedSystemCalls replaced(quick);
+  std::optional<ReplacedSystemCalls> replaced;
+  if (!keep_checkpoints) replaced.emplace(quick);
   blas::initialize();
   Console console;
   const RunFolder run(folder.run(id));

@@ -25,6 +25,8 @@ class Pool {
   }
 
   bool empty() const { return workers_.empty(); }
+  /// Whether so many workers ended badly that none is started any more.
+  bool gave_up() const { return lost_ > most_lost; }
   void stop() const {
     for (const pid_t worker : workers_) ::kill(worker, SIGTERM);
   }
@@ -126,6 +128,10 @@ PoolEnd run_workers(const StudyFolder& folder, const Study& study, std::size_t j
     pool.reap(told);
   }
   console.end_progress();
+  if (pool.gave_up())
+    console.warn(
+        "workers kept ending before their runs did, so no more are started; see that there is memory and room on the "
+        "disk, and go on with --resume");
   return {count(study, folder, results), signals.received()};
 }
 

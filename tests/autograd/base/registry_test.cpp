@@ -42,8 +42,8 @@ Table make_table() {
   return table;
 }
 
-struct Options {
-  explicit Options(const Table& table) : shape(table, "square") {}
+struct Drawing {
+  explicit Drawing(const Table& table) : shape(table, "square") {}
   ShapeChoice shape;
   void fields(Fields& f) { f.choice("shape", "kind", shape, "what to draw"); }
 };
@@ -130,7 +130,7 @@ TEST_CASE("the defaults of a table do not change with its choices") {
 
 TEST_CASE("check_options checks the options of a choice") {
   const Table table = make_table();
-  Options options(table);
+  Drawing options(table);
   check_options("picture", options);
   options.shape.set<Square>("square", {-1});
   CHECK_THROWS_WITH_AS(check_options("picture", options), "picture.shape: side must be greater than 0; got -1", Error);

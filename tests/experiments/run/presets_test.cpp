@@ -103,7 +103,7 @@ Measured measure(const std::string& name, std::size_t d) {
   return {rms(embedding(tape, {ids, 1, ids.size()}, nothing, 0).value()), table ? rms(table.value()) : 0};
 }
 
-TEST_CASE("R1: every preset's token rms, position rms and their ratio are those of the code it follows") {
+TEST_CASE("every preset's token rms, position rms and their ratio are those of the code it follows") {
   for (const auto& [name, expected] : ledger()) {
     CAPTURE(name);
     const bool sinusoidal = preset_of_width(name, 16).model.positions.name() == "sinusoidal";
@@ -121,7 +121,7 @@ TEST_CASE("R1: every preset's token rms, position rms and their ratio are those 
   }
 }
 
-TEST_CASE("R1: there is a row for every preset and a preset for every row") {
+TEST_CASE("there is a row for every preset and a preset for every row") {
   std::size_t files = 0;
   for (const auto& entry : fs::directory_iterator(presets)) {
     CAPTURE(entry.path().string());

@@ -15,8 +15,6 @@ using namespace surd;
 using namespace surd::test;
 namespace fs = std::filesystem;
 
-struct Killed {};
-
 constexpr std::uint64_t updates = 10;
 
 nlohmann::json summary_of(const SmallRun& run, const std::string& name) {

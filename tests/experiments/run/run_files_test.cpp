@@ -18,8 +18,6 @@ using namespace surd;
 using namespace surd::test;
 namespace fs = std::filesystem;
 
-struct Killed {};
-
 TEST_CASE("metrics are read as they were written, and anything else names its line") {
   SmallRun run;
   REQUIRE(run.train(run.arguments("run")) == 0);

@@ -47,6 +47,9 @@ inline const char* const small_config =
     "train: {updates: 10, batch_size: 4, accumulate: 2, evaluate_every: 3, checkpoint_every: 4, log_every: 2}\n"
     "probe: {every: 5}\n";
 
+/// Thrown after an update, it leaves what a kill would leave.
+struct Killed {};
+
 struct SmallRun {
   TemporaryDirectory directory;
   std::string config = directory.write("small.yaml", small_config);

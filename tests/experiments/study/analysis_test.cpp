@@ -26,8 +26,6 @@ Values around_too(double middle, std::size_t seeds = 10) {
   return values;
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 /// What becomes of one hypothesis about arms one (0) and sqrt(d) (1) with these final losses.
 HypothesisResult judged(const Hypothesis& hypothesis, const Values& one, const Values& sqrt) {
   Study study = study_of({{"alpha", scales}}, one.size());

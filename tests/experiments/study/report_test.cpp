@@ -1,11 +1,14 @@
 #include "tests/experiments/study/report_fixture.hpp"
 
 #include "experiments/study/report/chart.hpp"
+#include "tests/text.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 #include <regex>
+
+using surd::test::contains;
 
 namespace {
 
@@ -17,8 +20,6 @@ std::string between(const std::string& text, const std::string& before, const st
   REQUIRE(end != std::string::npos);
   return text.substr(from, end - from);
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// The page before its scripts.
 std::string markup(const std::string& html) { return html.substr(0, html.find("<script")); }

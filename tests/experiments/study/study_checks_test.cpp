@@ -11,8 +11,6 @@ namespace {
 
 using Values = std::vector<double>;
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 const Levels widths = {{"16", 16.0}, {"64", 64.0}, {"256", 256.0}};
 
 Hypothesis value(std::string formula, double tolerance, std::string expect = "within") {

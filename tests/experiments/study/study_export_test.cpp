@@ -10,8 +10,6 @@ using namespace surd::test;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 struct Exported {
   Study study = study_of({{"alpha", {{"one", 1.0}, {"a|b, \"c\"", 2.0}}}}, 6);
   Results results{study};

@@ -2,6 +2,7 @@
 
 #include "experiments/study/metrics/evaluations.hpp"
 #include "experiments/study/verdicts/analysis.hpp"
+#include "tests/text.hpp"
 
 #include <fmt/format.h>
 

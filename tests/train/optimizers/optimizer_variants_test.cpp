@@ -13,7 +13,7 @@ namespace {
 using test::random_tensor;
 using test::set_gradient;
 
-constexpr double tolerance = sizeof(Real) == 4 ? 5e-6 : 1e-13;
+constexpr double variant_tolerance = sizeof(Real) == 4 ? 5e-6 : 1e-13;
 
 TEST_CASE("lion moves by the sign of what its formula says") {
   LionOptions options;
@@ -38,7 +38,7 @@ TEST_CASE("lion moves by the sign of what its formula says") {
 }
 
 /// Adafactor as the paper writes it, in double: a matrix as a vector of rows.
-struct Naive {
+struct NaiveAdafactor {
   using Matrix = std::vector<std::vector<double>>;
   Matrix x;
   std::vector<double> row_sums, column_sums;
@@ -81,11 +81,11 @@ TEST_CASE("adafactor does what the paper's algorithm 4 says of matrices") {
   CHECK(adafactor.slots()[0].tensors[0].shape() == Shape{5});
   CHECK(adafactor.slots()[1].tensors[0].shape() == Shape{3});
   const auto matrix = [](const Tensor& tensor, double factor) {
-    Naive::Matrix rows(5, std::vector<double>(3));
+    NaiveAdafactor::Matrix rows(5, std::vector<double>(3));
     for (std::size_t i = 0; i < 15; ++i) rows[i / 3][i % 3] = factor * static_cast<double>(tensor.data()[i]);
     return rows;
   };
-  Naive naive{matrix(x.value, 1), {}, {}};
+  NaiveAdafactor naive{matrix(x.value, 1), {}, {}};
   for (std::size_t t = 1; t <= 20; ++t) {
     const Tensor g = random_tensor({5, 3}, 100 + t);
     set_gradient(x, g);
@@ -95,7 +95,7 @@ TEST_CASE("adafactor does what the paper's algorithm 4 says of matrices") {
     for (std::size_t i = 0; i < 15; ++i)
       worst = std::max(worst, std::fabs(naive.x[i / 3][i % 3] - static_cast<double>(x.value.data()[i])));
     CAPTURE(t);
-    CHECK(worst < tolerance);
+    CHECK(worst < variant_tolerance);
   }
 }
 
@@ -117,8 +117,8 @@ TEST_CASE("adafactor's first step of a vector is the rate by its root mean squar
     const double step_of_zero = 0.5 * 0.5 * (relative ? 1e-3 : 1);
     const std::vector<double> sign = {1, -1, 1, 1};
     for (std::size_t i = 0; i < 4; ++i) {
-      CHECK(std::fabs(static_cast<double>(x.value[i]) - (kept - sign[i] * step)) < tolerance);
-      CHECK(std::fabs(static_cast<double>(zero.value[i]) + sign[i] * step_of_zero) < tolerance);
+      CHECK(std::fabs(static_cast<double>(x.value[i]) - (kept - sign[i] * step)) < variant_tolerance);
+      CHECK(std::fabs(static_cast<double>(zero.value[i]) + sign[i] * step_of_zero) < variant_tolerance);
     }
   }
 }

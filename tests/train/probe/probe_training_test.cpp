@@ -1,3 +1,4 @@
+#include "tests/tensors.hpp"
 #include "tests/train/probe/watched_pass.hpp"
 #include "train/optimizers/sgd.hpp"
 
@@ -15,12 +16,6 @@ using test::random_pairs;
 using test::tensor_of;
 using test::Toy;
 using test::WatchedPass;
-
-double norm(const Tensor& x) {
-  double squares = 0;
-  for (const Real value : x) squares += static_cast<double>(value) * static_cast<double>(value);
-  return std::sqrt(squares);
-}
 
 TEST_CASE("the two sides of a tied matrix's gradient add up to the whole") {
   const Batch batch = batch_of(random_pairs(6, 1, 5, 7));

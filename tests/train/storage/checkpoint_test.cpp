@@ -25,9 +25,9 @@ using test::TemporaryDirectory;
 using test::values_of;
 
 /// Everything a checkpoint holds, filled with numbers that depend on `seed`.
-struct Run {
-  explicit Run(std::uint64_t seed,
-               const std::vector<std::pair<std::string, Shape>>& shapes = {{"a.weight", {3, 2}}, {"b", {5}}})
+struct SavedRun {
+  explicit SavedRun(std::uint64_t seed,
+                    const std::vector<std::pair<std::string, Shape>>& shapes = {{"a.weight", {3, 2}}, {"b", {5}}})
       : schedule(100, {0, 0.5, 1, 0.01}) {
     for (const auto& [name, shape] : shapes) parameters.add(name, random_tensor(shape, seed));
     optimizer = std::make_unique<Adam>(parameters, AdamOptions());
@@ -46,7 +46,7 @@ struct Run {
     return checkpoints.resume(parameters, *optimizer, schedule,
                               [&](const std::string& text) { warnings.push_back(text); });
   }
-  bool operator==(const Run& other) const {
+  bool operator==(const SavedRun& other) const {
     return same_bits(values_of(parameters), values_of(other.parameters)) && same_bits(*optimizer, *other.optimizer) &&
            schedule.state() == other.schedule.state();
   }
@@ -73,7 +73,7 @@ void damage(const std::string& path) {
 TEST_CASE("parameters, optimizer, schedule and state come back bit for bit") {
   const TemporaryDirectory directory;
   const Checkpoints checkpoints(directory.path(), 2);
-  Run saved(1), restored(50);
+  SavedRun saved(1), restored(50);
   TrainState state;
   state.update = 12;
   state.epoch = 3;
@@ -103,8 +103,8 @@ TEST_CASE("parameters, optimizer, schedule and state come back bit for bit") {
 TEST_CASE("without a best value there is none after resuming") {
   const TemporaryDirectory directory;
   const Checkpoints checkpoints(directory.path(), 2);
-  Run(1).save(checkpoints, 1);
-  const auto result = Run(2).resume(checkpoints);
+  SavedRun(1).save(checkpoints, 1);
+  const auto result = SavedRun(2).resume(checkpoints);
   REQUIRE(result);
   CHECK_FALSE(result->state.best);
   CHECK_FALSE(result->state.finished);
@@ -112,8 +112,8 @@ TEST_CASE("without a best value there is none after resuming") {
 
 TEST_CASE("where there is no checkpoint nothing is restored") {
   const TemporaryDirectory directory;
-  Run run(1);
-  const Run same(1);
+  SavedRun run(1);
+  const SavedRun same(1);
   CHECK_FALSE(run.resume(Checkpoints(directory.path("missing"), 2)));
   directory.write("best.safetensors.tmp", "x");
   directory.write("notes.txt", "x");
@@ -126,18 +126,18 @@ TEST_CASE("where there is no checkpoint nothing is restored") {
 TEST_CASE("the latest are kept, as many as asked for, and the best beside them") {
   const TemporaryDirectory directory;
   const Checkpoints checkpoints(directory.path(), 2);
-  Run(1).save(checkpoints, 5);
+  SavedRun(1).save(checkpoints, 5);
   CHECK(files_in(directory.path()) == std::set<std::string>{"update-00000005.safetensors"});
   CHECK(checkpoints.best_path() == checkpoints.last_path());
-  Run best(2);
+  SavedRun best(2);
   best.save(checkpoints, 10, true);
-  Run(3).save(checkpoints, 100);
-  Run last(4);
+  SavedRun(3).save(checkpoints, 100);
+  SavedRun last(4);
   last.save(checkpoints, 1005);
   CHECK(files_in(directory.path()) ==
         std::set<std::string>{"best.safetensors", "update-00000100.safetensors", "update-00001005.safetensors"});
 
-  Run loaded(9);
+  SavedRun loaded(9);
   load_parameters(checkpoints.best_path(), loaded.parameters);
   CHECK(same_bits(values_of(loaded.parameters), values_of(best.parameters)));
   load_parameters(checkpoints.last_path(), loaded.parameters);
@@ -148,7 +148,7 @@ TEST_CASE("the latest are kept, as many as asked for, and the best beside them")
 TEST_CASE("a damaged latest is passed over, loudly") {
   const TemporaryDirectory directory;
   const Checkpoints checkpoints(directory.path(), 3);
-  Run first(1), second(2), third(3), restored(9);
+  SavedRun first(1), second(2), third(3), restored(9);
   first.save(checkpoints, 1);
   second.save(checkpoints, 2);
   third.save(checkpoints, 3);
@@ -172,11 +172,11 @@ TEST_CASE("a damaged latest is passed over, loudly") {
 TEST_CASE("where all are damaged resuming is an error and restores nothing") {
   const TemporaryDirectory directory;
   const Checkpoints checkpoints(directory.path(), 2);
-  Run run(1);
+  SavedRun run(1);
   run.save(checkpoints, 1);
   run.save(checkpoints, 2);
   for (const std::string& name : files_in(directory.path())) damage(directory.path(name));
-  const Run same(1);
+  const SavedRun same(1);
   CHECK(contains(message_of([&] { run.resume(checkpoints); }), "every checkpoint is damaged"));
   CHECK(run.warnings.size() == 2);
   CHECK(run == same);
@@ -185,7 +185,7 @@ TEST_CASE("where all are damaged resuming is an error and restores nothing") {
 TEST_CASE("the checkpoint of another model is refused, by name and by shape, and changes nothing") {
   const TemporaryDirectory directory;
   const Checkpoints checkpoints(directory.path(), 2);
-  Run(1).save(checkpoints, 1);
+  SavedRun(1).save(checkpoints, 1);
   struct Other {
     std::vector<std::pair<std::string, Shape>> shapes;
     std::string message;
@@ -196,8 +196,8 @@ TEST_CASE("the checkpoint of another model is refused, by name and by shape, and
                                      {{{"a.weight", {3, 2}}, {"b", {5}}, {"c", {1}}}, "'c'"},
                                      {{{"a.weight", {3, 2}}}, "'b'"}};  // the checkpoint has more than the model
   for (const Other& other : others) {
-    Run run(2, other.shapes);
-    const Run same(2, other.shapes);
+    SavedRun run(2, other.shapes);
+    const SavedRun same(2, other.shapes);
     CAPTURE(other.message);
     const std::string resumed = message_of([&] { run.resume(checkpoints); });
     CHECK(contains(resumed, other.message));
@@ -211,7 +211,7 @@ TEST_CASE("the checkpoint of another optimizer is refused") {
   const TemporaryDirectory directory;
   const Checkpoints checkpoints(directory.path(), 2);
   const auto ignore = [](const std::string&) {};
-  Run adam(1);
+  SavedRun adam(1);
   adam.save(checkpoints, 1);
   ParameterSet parameters;
   for (const Parameter& parameter : adam.parameters) parameters.add(parameter.name, zeros(parameter.value.shape()));
@@ -225,9 +225,9 @@ TEST_CASE("the checkpoint of another optimizer is refused") {
 TEST_CASE("any one flipped bit of a checkpoint, and any cut, is noticed") {
   const TemporaryDirectory directory;
   const Checkpoints checkpoints(directory.path(), 2);
-  Run(1, {{"a", {2}}}).save(checkpoints, 1);
+  SavedRun(1, {{"a", {2}}}).save(checkpoints, 1);
   const std::string path = checkpoints.last_path(), whole = TemporaryDirectory::read(path);
-  Run reader(2, {{"a", {2}}});
+  SavedRun reader(2, {{"a", {2}}});
   const auto refused = [&](const std::string& bytes) {
     directory.write("update-00000001.safetensors", bytes);
     return !message_of([&] { reader.resume(checkpoints); }).empty();
@@ -245,7 +245,7 @@ TEST_CASE("any one flipped bit of a checkpoint, and any cut, is noticed") {
 TEST_CASE("a checkpoint that cannot be written is an error and leaves the older ones") {
   const TemporaryDirectory directory;
   const Checkpoints checkpoints(directory.path(), 2);
-  Run run(1);
+  SavedRun run(1);
   run.save(checkpoints, 1);
   std::filesystem::create_directory(directory.path("update-00000002.safetensors.tmp"));  // in the way
   CHECK_THROWS_AS(run.save(checkpoints, 2), Error);
@@ -270,7 +270,7 @@ struct FullAfterRename : SystemCalls {
 TEST_CASE("a disk that is full between the latest and the best loses no update, and resuming writes the best") {
   const TemporaryDirectory directory;
   const Checkpoints checkpoints(directory.path(), 2);
-  Run run(3), restored(9);
+  SavedRun run(3), restored(9);
   TrainState state;
   state.update = state.best_update = 7;
   {
@@ -287,9 +287,9 @@ TEST_CASE("a disk that is full between the latest and the best loses no update, 
 TEST_CASE("where only the best is whole, it is gone on from") {
   const TemporaryDirectory directory;
   const Checkpoints checkpoints(directory.path(), 2);
-  Run best(1), restored(9);
+  SavedRun best(1), restored(9);
   best.save(checkpoints, 1, true);
-  Run(2).save(checkpoints, 2);
+  SavedRun(2).save(checkpoints, 2);
   for (const char* name : {"update-00000001.safetensors", "update-00000002.safetensors"}) damage(directory.path(name));
   CHECK(restored.resume(checkpoints)->state.update == 1);
   CHECK(restored == best);
@@ -299,7 +299,7 @@ TEST_CASE("where only the best is whole, it is gone on from") {
 TEST_CASE("metadata that were changed by hand name their key and the way out") {
   const TemporaryDirectory directory;
   const Checkpoints checkpoints(directory.path(), 2);
-  Run run(1);
+  SavedRun run(1);
   run.save(checkpoints, 1);
   const TensorFile whole = read_safetensors(checkpoints.last_path());
   const auto error_with = [&](const std::string& key, const std::string& value) {
