@@ -36,11 +36,7 @@ std::string Range::text() const {
 }
 
 Range at_least(double low) { return {low}; }
-Range above(double low) {
-  Range range{low};
-  range.low_included = false;
-  return range;
-}
+Range above(double low) { return {low, std::numeric_limits<double>::infinity(), false}; }
 Range between(double low, double high) { return {low, high}; }
 Range fraction() { return {0, 1, true, false}; }
 

@@ -59,10 +59,7 @@ std::string joined(const std::string& left, const char* separator, const std::st
   return left.empty() || right.empty() ? left + right : left + separator + right;
 }
 
-std::string escaped(std::string text) {
-  for (std::size_t i = text.find('|'); i != std::string::npos; i = text.find('|', i + 2)) text.insert(i, "\\");
-  return text;
-}
+std::string escaped(const std::string& text) { return replace_all(text, "|", "\\|"); }
 
 constexpr const char* about = "Trains small Transformers from YAML files, with every factor in sight.";
 

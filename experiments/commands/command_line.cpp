@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <new>
@@ -56,6 +57,27 @@ int run(const Request& request) {
   return code;
 }
 
+/// What is wrong with the words that name the command; "" where they name one. The parser says only that one is
+/// missing.
+std::string unknown_command(const CommandTable& table, int argc, const char* const* argv) {
+  std::vector<std::string> words, groups;
+  for (const CommandGroup& group : table.groups()) groups.push_back(group.name);
+  std::string group;
+  for (int i = 1; i < std::min(argc, 3); ++i) {
+    const std::string word = argv[i];
+    if (word.empty() || word.front() == '-') return "";
+    words = group.empty() ? groups : std::vector<std::string>();
+    for (const CommandRow& row : table.rows())
+      if (row.group() == group) words.push_back(row.word());
+    if (std::find(words.begin(), words.end(), word) == words.end())
+      return fmt::format("there is no command '{}{}{}'{}", group, group.empty() ? "" : " ", shown(word),
+                         did_you_mean(word, words));
+    if (std::find(groups.begin(), groups.end(), word) == groups.end()) return "";
+    group = word;
+  }
+  return "";
+}
+
 }  // namespace
 
 int run_command_line(const CommandTable& table, int argc, const char* const* argv) {
@@ -73,6 +95,10 @@ int run_command_line(const CommandTable& table, int argc, const char* const* arg
   }
   Request request;
   for (const CommandRow& row : table.rows()) add_command(parents.at(row.group()), row, program, request);
+  if (const std::string problem = unknown_command(table, argc, argv); !problem.empty()) {
+    to_stderr("error: {}; `{} --help` lists them\n", problem, program);
+    return exit_usage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -159,10 +159,7 @@ std::string type_and_range(const OptionRow& row) {
   return row.unit.empty() ? text : fmt::format("{} ({})", text, row.unit);
 }
 
-std::string escaped(std::string text) {
-  for (std::size_t i = text.find('|'); i != std::string::npos; i = text.find('|', i + 2)) text.insert(i, "\\");
-  return text;
-}
+std::string escaped(const std::string& text) { return replace_all(text, "|", "\\|"); }
 
 }  // namespace
 

@@ -24,6 +24,12 @@ std::string labelled(std::string_view label, const std::vector<std::string>& ite
   return text;
 }
 
+std::string replace_all(std::string text, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
+  return text;
+}
+
 std::string with_commas(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");

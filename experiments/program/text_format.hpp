@@ -19,6 +19,9 @@ inline constexpr std::size_t screen_width = 80;
 /// first. No item is broken.
 std::string labelled(std::string_view label, const std::vector<std::string>& items, std::string_view separator);
 
+/// `text` with every `what` in it replaced.
+std::string replace_all(std::string text, std::string_view what, std::string_view by);
+
 /// 1234567 -> "1,234,567".
 std::string with_commas(std::uint64_t number);
 

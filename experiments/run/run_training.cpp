@@ -7,6 +7,7 @@
 #include "experiments/run/system_info.hpp"
 #include "train/storage/checkpoint.hpp"
 
+#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 namespace surd {
@@ -84,8 +85,8 @@ int run(const Training& training, const RunConfig& config, const RunFolder& fold
   }
   console.line(
       fmt::format("{} after {} updates in {}: best {} {:.4f} at update {};\n{} tokens/s, peak memory {:.0f} MB",
-                  styled("finished", Console::Style::green, 1), with_commas(state.update), clock_time(watch.seconds()),
-                  name_of(config.train.metric), state.best.value_or(0), state.best_update,
+                  styled("finished", Console::Style::green, STDOUT_FILENO), with_commas(state.update),
+                  clock_time(watch.seconds()), name_of(config.train.metric), state.best.value_or(0), state.best_update,
                   with_commas(static_cast<std::uint64_t>(static_cast<double>(listener.tokens()) / watch.seconds())),
                   static_cast<double>(peak_memory_bytes()) / 1e6));
   return exit_done;

@@ -34,8 +34,7 @@ class ProbedUpdate {
   ProbedUpdate(const ProbedUpdate&) = delete;  // quantities refer to it
   ProbedUpdate& operator=(const ProbedUpdate&) = delete;
 
-  // --- what a quantity asks for; those who ask for the same are told in the order in which they asked
-  // -----------------
+  // What a quantity asks for; those who ask for the same are told in the order in which they asked.
 
   using OnEvent = std::function<void(const Event&)>;
   using OnBatch = std::function<void(std::size_t index, const Batch&)>;
@@ -62,8 +61,7 @@ class ProbedUpdate {
     return *state;
   }
 
-  // --- what it can use
-  // -------------------------------------------------------------------------------------------------
+  // What it can use.
 
   void record(const std::string& path, std::string_view what, const char* statistic, double number) {
     records_.push_back({path, std::string(what), statistic, number});
@@ -73,8 +71,7 @@ class ProbedUpdate {
   /// Root of the mean square of the event's [B, T, d] over those positions; of other shapes, of all elements.
   double rms_of_positions(const Event& event) const;
 
-  // --- what the probe tells it
-  // -----------------------------------------------------------------------------------------
+  // What the probe tells it.
 
   void see(const Event& event) const;
   void batch(std::size_t index, const Batch& batch);

@@ -110,6 +110,7 @@ int study_group_run(const StudyRunArguments& arguments) {
   const StudyGroup group = load_study_group(arguments.file);
   std::vector<StudyRunArguments> studies;
   const std::string folder = arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out;
+  expect_usage(!StudyFolder(folder).begun(), folder, "holds a single study; name another folder by --out");
   for (const fs::path& file : group.studies) {
     StudyRunArguments study = arguments;
     study.file = file.string();
@@ -120,7 +121,7 @@ int study_group_run(const StudyRunArguments& arguments) {
   Console console;
   int code = exit_done;
   for (const StudyRunArguments& study : studies) {
-    console.line(fmt::format("\n{}", styled(study.file, Console::Style::bold, STDERR_FILENO)));
+    console.line(fmt::format("\n{}", styled(study.file, Console::Style::bold, STDOUT_FILENO)));
     const int ended = study_run_command(study);
     if (ended > 128) return ended;
     code = std::max(code, ended);

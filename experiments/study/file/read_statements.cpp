@@ -125,6 +125,14 @@ void StudyReader::check_formulas(const Study& study) {
     if (const std::string formula = metric.metric->formula(); !formula.empty())
       check(formula, all, metric.origin, fmt::format("metrics[{}].formula", i));
   }
+  for (std::size_t i = 0; problems_.empty() && i < study.metrics.size(); ++i) {
+    const std::string formula = study.metrics[i].metric->formula();
+    for (const MetricSpec& other : study.metrics)
+      if (!formula.empty() && other.metric->of_tuning())
+        require(!includes(names_in_formula(formula), other.name), study.metrics[i].origin,
+                fmt::format("metrics[{}].formula", i),
+                fmt::format("'{}' is a metric of a whole tuning, and this one is found for each run", other.name));
+  }
   for (std::size_t i = 0; problems_.empty() && i < study.metrics.size(); ++i)
     require(circle_from(study, study.metrics[i].name, study.metrics[i].name, 0).empty(), study.metrics[i].origin,
             fmt::format("metrics[{}].formula", i), "leads back to the metric itself");

@@ -72,7 +72,7 @@ void StudyReader::expect_name(const std::string& name, const Origin& origin, con
                      name.find_first_of(letters) == 0 && name.size() <= 40;
   require(plain || name.empty(), origin, path,
           fmt::format("must be at most 40 letters, digits and '_', because formulas use it; got '{}'", shown(name)));
-  require(name != "regime" && name != "V", origin, path,
+  require(name != "regime" && name != "V" && name != "_pi" && name != "_e", origin, path,
           fmt::format("'{}' has a meaning of its own; choose another name", name));
 }
 
@@ -100,7 +100,11 @@ YamlDocument StudyReader::read_base() {
     if (source_.quick)
       for (const Change& change : changes(fields_.quick.set, "quick.set"))
         base.set(change.key, change.value, change.origin);
-    for (const std::string& setting : source_.settings) base.set(setting);
+    for (const std::string& setting : source_.settings) {
+      if (setting.rfind("seed=", 0) == 0)
+        add({"--set " + setting, 0, 0, 0}, "seed", "the runs have the study's seeds; set 'seeds' in its file");
+      base.set(setting);
+    }
     return base;
   } catch (const ConfigError& error) {
     collect(error);
@@ -278,6 +282,13 @@ void StudyReader::read_tuning(Study& study) {
             "must be above 0 to be extended by their ratio; or set extensions: 0");
     require(std::find(keys.begin(), keys.end(), read.key) == keys.end(), origin, path + ".key",
             fmt::format("'{}' is tuned already; remove one", shown(read.key)));
+    require(read.key != "seed", origin, path + ".key", "the runs have the tuning's seeds; tune something else");
+    for (const Axis& other : study.axes)
+      for (const Level& level : other.levels)
+        for (const Change& change : level.set)
+          require(change.key != read.key, origin, path + ".key",
+                  fmt::format("level '{}' of axis '{}' sets '{}', so it cannot be tuned as well; remove one",
+                              level.name, other.name, read.key));
     keys.push_back(read.key);
     tuning.axes.push_back(std::move(read));
   }

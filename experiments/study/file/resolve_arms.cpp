@@ -113,9 +113,7 @@ void StudyReader::resolve_arms(Study& study) {
 }
 
 void StudyReader::check_start(const Study& study, std::size_t arm, const RunConfig& config) {
-  const Settings settings = resolved(config);
-  const auto at_start = settings.find("train.evaluate_at_start");
-  const bool evaluated = at_start != settings.end() && at_start->second == "true";
+  const bool evaluated = config.train.evaluate_at_start;
   for (const MetricSpec& metric : study.metrics) {
     const auto told = [&](const char* text) {
       const Problem problem{

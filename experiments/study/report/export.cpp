@@ -1,5 +1,6 @@
 #include "experiments/study/report/export.hpp"
 
+#include "experiments/program/text_format.hpp"
 #include "experiments/study/verdicts/finding.hpp"
 
 #include <algorithm>
@@ -99,9 +100,7 @@ std::vector<Cells> tuned_rows(const Study& study, const Analysis& analysis) {
 /// RFC 4180.
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
+  return '"' + replace_all(text, "\"", "\"\"") + '"';
 }
 
 std::string csv_row(const Cells& cells) {
@@ -154,10 +153,8 @@ std::string to_csv(const Study& study, const KnownResults& known) {
   for (const char* name : {"settings", "seed", "status", "metric", "value", "unit", "censored"}) header.push_back(name);
   std::string text = csv_row(header);
 
-  std::set<std::string> seen;
   for (const PlannedRun& run : plan(study, known)) {
     const std::string id = run.id(study);
-    if (!seen.insert(id).second) continue;
     const RunResult* result = known(id);
     Cells left = {id};
     for (std::size_t i = 0; i < study.axes.size(); ++i)

@@ -1,5 +1,6 @@
 #include "experiments/study/report/html_report.hpp"
 
+#include "experiments/program/text_format.hpp"
 #include "experiments/run/system_info.hpp"
 #include "experiments/study/report/assets.hpp"
 #include "experiments/study/report/page.hpp"
@@ -16,20 +17,14 @@ namespace {
 using report::Chart;
 using report::Json;
 
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
-    text.replace(at, what.size(), by);
-  return text;
-}
-
 /// Nothing in it may end its <script> early: in a string of JSON \u003c is '<'.
 std::string script_text(const Json& json) {
-  return replaced(json.dump(-1, ' ', false, Json::error_handler_t::replace), "<", "\\u003c");
+  return replace_all(json.dump(-1, ' ', false, Json::error_handler_t::replace), "<", "\\u003c");
 }
 
 /// The same for a program, where these can only stand in strings.
 std::string script_text(std::string program) {
-  return replaced(replaced(std::move(program), "</script", "<\\/script"), "<!--", "<\\!--");
+  return replace_all(replace_all(std::move(program), "</script", "<\\/script"), "<!--", "<\\!--");
 }
 
 Json section(const char* id, const std::string& title, const std::vector<Chart>& charts, const char* none) {
@@ -44,10 +39,9 @@ Json section(const char* id, const std::string& title, const std::vector<Chart>&
 }
 
 std::string state(const Study& study, const Analysis& analysis) {
-  std::string text = fmt::format("{} of {} runs finished, {} diverged, {} failed, {} not ended yet; {} arms, {} seeds.",
-                                 analysis.finished, analysis.runs, analysis.diverged, analysis.failed, analysis.missing,
-                                 study.arms.size(), study.seeds.size());
-  return text;
+  return fmt::format("{} of {} runs finished, {} diverged, {} failed, {} not ended yet; {} arms, {} seeds.",
+                     analysis.finished, analysis.runs, analysis.diverged, analysis.failed, analysis.missing,
+                     study.arms.size(), study.seeds.size());
 }
 
 }  // namespace

@@ -21,9 +21,6 @@ constexpr Quantity quantities[] = {
     {"embedding", "rho", "Token to position ratio rho"},
 };
 
-/// A module with its heads left out: a number of theirs has a path of its own, ".head0" or so at its end.
-bool of_head(const std::string& path) { return path.find(".head") != std::string::npos; }
-
 Chart probe_chart(const StudyRuns& runs, const Quantity& quantity, Regime regime, const std::set<std::string>& paths) {
   Chart chart;
   chart.id = fmt::format("{}-{}-{}", quantity.what, quantity.statistic, name_of(regime));
@@ -65,8 +62,7 @@ std::vector<Chart> probe_charts(const StudyRuns& runs) {
     for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm)
       for (const SeedRun& run : runs.of(arm, regime))
         for (const ProbeNumber& number : run.result->probe)
-          if (!of_head(number.record.path))
-            paths[{number.record.what, number.record.statistic}].insert(number.record.path);
+          paths[{number.record.what, number.record.statistic}].insert(number.record.path);
     for (const Quantity& quantity : quantities) {
       const auto found = paths.find({quantity.what, quantity.statistic});
       if (found != paths.end()) charts.push_back(probe_chart(runs, quantity, regime, found->second));

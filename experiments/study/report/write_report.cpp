@@ -27,7 +27,7 @@ void add_lines(std::vector<std::string>& lines, Verdict verdict, const std::stri
   const std::string word = fmt::format("{:<10}", name_of(verdict));
   std::string block = wrapped(text, indent + word + " ", indent + std::string(word.size() + 1, ' '), screen_width);
   const std::size_t at = indent.size();
-  block = block.substr(0, at) + styled(word, style(verdict), STDERR_FILENO) + block.substr(at + word.size());
+  block = block.substr(0, at) + styled(word, style(verdict), STDOUT_FILENO) + block.substr(at + word.size());
   while (!block.empty() && block.back() == '\n') block.pop_back();
   lines.push_back(block);
 }

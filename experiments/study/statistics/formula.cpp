@@ -12,6 +12,7 @@ namespace {
 /// Returns f(parser). An exception of muParser becomes an Error.
 template <class F>
 auto with_parser(const std::string& formula, F f) {
+  expect(formula.find('\0') == std::string::npos, "formula", "has a character of code 0; remove it");
   try {
     mu::Parser parser;
     parser.SetExpr(formula);

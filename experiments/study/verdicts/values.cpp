@@ -27,6 +27,29 @@ std::optional<double> expected_value(const StudyValues& values, const Hypothesis
   return known ? std::optional<double>(value) : std::nullopt;
 }
 
+/// Complains where the formula refers to what it cannot know, or gives no number. What refers to V shows later.
+void check_formula(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain) {
+  for (const std::size_t arm : study.select(hypothesis.arm)) {
+    std::map<std::string, double> numbers = study.numbers(arm);
+    numbers.erase(hypothesis.over);
+    bool known = true;
+    try {
+      for (const std::string& name : names_in_formula(hypothesis.formula)) {
+        known = known && numbers.count(name) > 0;
+        if (name == hypothesis.over)
+          return complain("formula", fmt::format("cannot name '{}', the axis that the slope is taken over", name));
+      }
+      if (!known) continue;
+      const double value = evaluate_formula(hypothesis.formula, [&](const std::string& name) { return numbers[name]; });
+      if (!std::isfinite(value))
+        return complain("formula", fmt::format("is {} in arm '{}'; it must be a finite number in every arm selected",
+                                               value, study.arms[arm].name));
+    } catch (const Error&) {  // what is no formula has been complained about
+      return;
+    }
+  }
+}
+
 /// Supported if the whole interval lies within the bounds, refuted if none of it does, else undecided.
 Verdict judge(const Check& check, const std::string& expect_word, const std::string& name) {
   expect(expect_word.empty() || expect_word == "within" || expect_word == "at_most" || expect_word == "at_least",
@@ -108,6 +131,9 @@ Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, 
     finding.result.checks.push_back(std::move(check));
   }
   finding.obstacle = obstacle_of(all_seeds.size(), tally);
+  for (const Check& check : finding.result.checks)
+    if (finding.obstacle.empty() && check.expected && !std::isfinite(*check.expected + *check.tolerance))
+      finding.obstacle = fmt::format("what is expected of {} is no finite number", check.label);
   if (finding.obstacle.empty() && !expected_known) finding.obstacle = "no run tells the size of the vocabulary";
   finding.result.verdict = all_of(finding.result.checks);
   finding.observed = observation_of(what, finding.result.checks, unit);
@@ -153,6 +179,11 @@ Finding Value::examine(const StudyValues& values, const Hypothesis& hypothesis) 
   return examine_groups(values, hypothesis, side, groups, measured, metric.name, metric.unit);
 }
 
+void Value::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
+  Statement::check(study, hypothesis, complain);
+  check_formula(study, hypothesis, complain);
+}
+
 std::string Slope::words(const Hypothesis& h) const {
   return fmt::format("log {} of {} over log {} has slope {}, tolerance {}", h.metric, text_of(h.arm, "every arm"),
                      h.over, h.formula, tolerance_of(h));
@@ -182,6 +213,7 @@ Finding Slope::examine(const StudyValues& values, const Hypothesis& hypothesis) 
 }
 void Slope::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
   Statement::check(study, hypothesis, complain);
+  check_formula(study, hypothesis, complain);
   const auto axis =
       std::find_if(study.axes.begin(), study.axes.end(), [&](const Axis& a) { return a.name == hypothesis.over; });
   const auto above_0 = [](const Level& level) { return level.value && *level.value > 0; };

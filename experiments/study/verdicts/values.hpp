@@ -19,6 +19,7 @@ class Value : public Statement {
   explicit Value(const Options& options = {}) : Statement(options.terms()) {}
   std::string words(const Hypothesis& hypothesis) const override;
   Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
+  void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;
 };
 
 struct SlopeOptions : ValueOptions {

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cmath>
+#include <chrono>
 #include <cstring>
-#include <ctime>
 #include <new>
+#include <thread>
 
 namespace surd {
 namespace {
@@ -65,15 +65,8 @@ ChildEnd wait_for_child(pid_t child, const StopSignals& signals) {
       ::kill(child, SIGTERM);
       told = true;
     }
-    pause(0.003);
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
   }
-}
-
-void pause(double seconds) {
-  timespec time{};
-  time.tv_sec = static_cast<time_t>(seconds);
-  time.tv_nsec = static_cast<long>((seconds - std::floor(seconds)) * 1e9);
-  ::nanosleep(&time, nullptr);
 }
 
 }  // namespace surd

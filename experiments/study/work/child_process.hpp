@@ -21,7 +21,4 @@ struct ChildEnd {
 /// Waits for the end of a child, and passes a stop signal on to it. Throws Error.
 ChildEnd wait_for_child(pid_t child, const StopSignals& signals);
 
-/// Sleeps for so long, or until a signal comes.
-void pause(double seconds);
-
 }  // namespace surd

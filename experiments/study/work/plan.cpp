@@ -85,6 +85,8 @@ class Search {
       }
       if (!complete) return false;
       const std::size_t best = index_of_best(scores);
+      tuned_.without_values = scores[best] == worst && unrecorded_;
+      if (tuned_.without_values) return false;
       const bool first = best == 0, last = best + 1 == grid.size();
       if ((!first && !last) || extensions == axis.extensions) {
         tuned_.at_edge = tuned_.at_edge || ((first || last) && grid.size() > 1);
@@ -124,10 +126,11 @@ class Search {
     if (!complete) return std::nullopt;
     return sum / static_cast<double>(study_.tuning->seeds.size());
   }
-  double score(const RunResult& result) const {
+  double score(const RunResult& result) {
     if (result.status != RunResult::Status::finished) return worst;
     const auto value = metric_value(study_, metric_, arm_, result);
-    if (!value || !std::isfinite(value->value)) return worst;
+    unrecorded_ = unrecorded_ || !value;
+    if (!value) return worst;
     return metric_.lower_is_better ? value->value : -value->value;
   }
 
@@ -137,6 +140,7 @@ class Search {
   const MetricSpec& metric_;
   std::vector<Change> chosen_;
   std::set<std::string> counted_;
+  bool unrecorded_ = false;  // whether a finished run had no value of the metric
   Tuned tuned_;
 };
 

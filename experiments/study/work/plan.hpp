@@ -30,6 +30,7 @@ using KnownResults = std::function<const RunResult*(const std::string& id)>;
 struct Tuned {
   std::vector<Change> settings;  ///< empty before the tuning is done
   bool done = false;
+  bool without_values = false;   ///< none of its runs has a value of the metric, so that nothing can be chosen
   bool at_edge = false;          ///< the best value of a coordinate is the last of its grid, extensions used up
   std::vector<PlannedRun> runs;  ///< all runs of the search so far, ended or not
 };

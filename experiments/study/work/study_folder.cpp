@@ -132,10 +132,14 @@ void StudyFolder::end(const std::string& id, RunResult::Status status, const std
   make_folder(run(id));
   for (const char* name : {"/config.yaml", "/metrics.jsonl", "/probe.jsonl", "/summary.json", "/log.txt"})
     sync_if_there(run(id) + name);
+  Json hashes = Json::object();  // of what the study is judged by
+  for (const char* name : {"metrics.jsonl", "probe.jsonl"})
+    if (const std::string file = run(id) + "/" + name; path_exists(file)) hashes[name] = hash_of(read_file(file));
   const Json json{{"status", name_of(status)},
                   {"message", message},
                   {"updates", config.train.updates},
-                  {"vocabulary", lines_of(run(id) + "/vocabulary/target.txt")}};
+                  {"vocabulary", lines_of(run(id) + "/vocabulary/target.txt")},
+                  {"hashes", hashes}};
   write_file_atomically(outcome(id), json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   std::error_code ignored;
   fs::remove(claim_file(id), ignored);
@@ -168,6 +172,14 @@ const RunResult* StudyResults::find(const std::string& id) {
            summary.count("updates"));
   }
   if (parts_ == Parts::all && path_exists(folder + "/probe.jsonl")) result.probe = read_probe(folder + "/probe.jsonl");
+  if (outcome.has("hashes")) {
+    const JsonObject hashes = outcome.object("hashes");
+    for (const char* name : {"metrics.jsonl", "probe.jsonl"})
+      expect(!hashes.has(name) || (parts_ == Parts::metrics && std::string_view(name) == "probe.jsonl") ||
+                 (path_exists(folder + "/" + name) && hash_of(read_file(folder + "/" + name)) == hashes.text(name)),
+             folder + "/" + name,
+             "was changed after the run; remove the run's folder, and it is made again by --resume");
+  }
   return &results_.emplace(id, std::move(result)).first->second;
 }
 

@@ -10,10 +10,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <thread>
 
 namespace surd {
 namespace {
@@ -147,7 +148,7 @@ class Worker {
 }  // namespace
 
 bool work_on(const StudyFolder& folder, const Study& study, const StopSignals& signals, const RunEnded& run_ended) {
-  constexpr double seconds_between_looks = 0.1;
+  constexpr std::chrono::milliseconds between_looks(100);
   const bool probe = study.tuning && study.metric(study.tuning->metric).metric->reads_probe();
   StudyResults results(folder, probe ? StudyResults::Parts::all : StudyResults::Parts::metrics);
   Worker worker(folder, study, signals, run_ended);
@@ -161,7 +162,7 @@ bool work_on(const StudyFolder& folder, const Study& study, const StopSignals& s
       if (made) break;  // its result may have changed what the tuning needs next
     }
     if (complete) return true;
-    if (!made) pause(seconds_between_looks);
+    if (!made) std::this_thread::sleep_for(between_looks);
   }
   return false;
 }

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
+#include <thread>
 
 namespace surd {
 namespace {
@@ -111,7 +113,7 @@ double time_run(const ConfigFile& file) {
 }  // namespace
 
 PoolEnd run_workers(const StudyFolder& folder, const Study& study, std::size_t jobs, Console& console) {
-  constexpr double seconds_between_looks = 0.2;
+  constexpr std::chrono::milliseconds between_looks(200);
   const StopSignals signals;
   StudyResults results(folder, StudyResults::Parts::metrics);
   Pool pool(folder, study, jobs);
@@ -124,7 +126,7 @@ PoolEnd run_workers(const StudyFolder& folder, const Study& study, std::size_t j
     const StudyCounts counts = count(study, folder, results);
     console.progress(counts.ended(), counts.planned,
                      fmt::format("{} running, {} diverged, {} failed", counts.running, counts.diverged, counts.failed));
-    pause(seconds_between_looks);
+    std::this_thread::sleep_for(between_looks);
     pool.reap(told);
   }
   console.end_progress();

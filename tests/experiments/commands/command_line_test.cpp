@@ -201,6 +201,8 @@ TEST_CASE("exit codes: 2 for usage and config, 3 for divergence, 1 for the rest"
   CHECK(program("").exit_code == 2);
   CHECK(program("train").exit_code == 2);
   CHECK(program("trian x").exit_code == 2);
+  CHECK(contains(program("trian x").output, "there is no command 'trian'; did you mean 'train'?"));
+  CHECK(contains(program("study rum").output, "there is no command 'study rum'; did you mean 'run'?"));
   CHECK(program("config check " + place.folder.path("missing.yaml")).exit_code == 2);
   CHECK(program("config check " + place.config).exit_code == 0);
   CHECK(program("eval " + place.folder.path("nowhere")).exit_code == 2);

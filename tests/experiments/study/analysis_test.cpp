@@ -278,6 +278,23 @@ TEST_CASE("the regime of a comparison is the hypothesis' or its sides'") {
   CHECK(tuned_summaries == 2);
 }
 
+TEST_CASE("a tuning none of whose runs has a value chooses nothing") {
+  Study study = study_of({{"alpha", scales}}, 6);
+  add_tuning(study);
+  study.metrics.push_back(metric_of<FinalValue>("accuracy", "final_value", {Measure::sequence_accuracy}));
+  study.tuning->metric = "accuracy";  // which no run has
+  study.hypotheses = {lower()};
+  study.hypotheses[0].regime = Regime::tuned;
+  Results results(study);
+  for (const std::size_t arm : {0, 1})
+    for (const PlannedRun& planned : tuned(study, arm, results.known()).runs)
+      results.at(arm, planned.seed, planned.settings) = run_with(1);
+  CHECK_FALSE(tuned(study, 0, results.known()).done);
+  CHECK(tuned(study, 0, results.known()).without_values);
+  CHECK(contains(analyse(study, results.known()).hypotheses[0].reason,
+                 "of 12 runs 12 have a tuning without any value of its metric"));
+}
+
 TEST_CASE("claims follow from their hypotheses") {
   Study study = study_of({{"alpha", scales}}, 10);
   Results results(study);

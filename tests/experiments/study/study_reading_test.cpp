@@ -146,6 +146,16 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
        "hypotheses[0].claim: 9 is none of the study's claims"},
       {hypothesis("metric: loss, kind: slope, over: scale, formula: 1/2"), "every level of 'scale' must have a value"},
       {hypothesis("metric: loss, kind: value"), "hypotheses[0].formula: is required where kind is value"},
+      {hypothesis("metric: loss, kind: value, formula: ln(0)"), "hypotheses[0].formula: is -inf in arm 'scale="},
+      {"axes: [{name: d, key: model.d_model, values: [16, 32]}]\nmetrics: [{name: loss}]\n"
+       "hypotheses: [{name: H, metric: loss, kind: slope, over: d, formula: d}]\n",
+       "hypotheses[0].formula: cannot name 'd', the axis that the slope is taken over"},
+      {"axes: [{name: _pi, key: model.heads, values: [2]}]\n", "'_pi' has a meaning of its own"},
+      {"metrics: [{name: loss}, {name: r, kind: rate_sensitivity}, {name: x, kind: expression, formula: r + 1}]\n" +
+           tuning,
+       "metrics[2].formula: 'r' is a metric of a whole tuning"},
+      {"axes: [{name: a, key: optimizer.learning_rate, values: [0.1, 0.2]}]\nmetrics: [{name: loss}]\n" + tuning,
+       "level '0.1' of axis 'a' sets 'optimizer.learning_rate', so it cannot be tuned as well"},
       {hypothesis("metric: loss, kind: equivalence, arm: {scale: one}, against: {scale: sqrt_dim}"),
        "hypotheses[0].margin: is required where kind is equivalence"},
       {good + tuning + "  seed: 3\n", "study.yaml:23:3: tuning.seed: unknown key; did you mean 'seeds'?"},

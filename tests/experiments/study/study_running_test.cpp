@@ -252,4 +252,14 @@ TEST_CASE("with --keep-checkpoints the runs can be used afterwards, and give the
   CHECK(program("eval " + study.directory.path("kept/runs/alone/seed-1")).exit_code == 0);
 }
 
+TEST_CASE("what a study is judged by cannot change unseen") {
+  const StudyRun study(StudyFile::whole("seeds: 1\n"));
+  REQUIRE(study.run("out").exit_code == 0);
+  const std::string file = study.directory.path("out/runs/alone/seed-1/metrics.jsonl"), text = read_file(file);
+  std::ofstream(file) << text.substr(text.find('\n') + 1);  // without its first line
+  const Outcome report = program("study report " + study.directory.path("out"));
+  CHECK(report.exit_code == 1);
+  CHECK(contains(report.output, "metrics.jsonl: was changed after the run; remove the run's folder"));
+}
+
 }  // namespace
