@@ -25,13 +25,14 @@ Json to_json(const std::optional<EvaluationRecord>& evaluation) {
 }
 
 void write_summary(const RunFolder& folder, const Json& outcome, std::uint64_t updates, const ParameterSet& parameters,
-                   const RunListener& listener, double seconds) {
+                   const RunListener& listener, std::uint64_t resumed_at, double seconds) {
   Json summary = outcome;
   summary["updates"] = updates;
   summary["parameters"] = parameters.element_count();
   summary["best_update"] = listener.best() ? listener.best()->update : 0;
   summary["best"] = to_json(listener.best());
   summary["last"] = to_json(listener.last());
+  summary["resumed_at"] = resumed_at;
   summary["wall_seconds"] = seconds;
   summary["tokens_per_second"] = seconds > 0 ? static_cast<double>(listener.tokens()) / seconds : 0;
   summary["peak_memory_bytes"] = peak_memory_bytes();
@@ -73,11 +74,11 @@ int run(const Training& training, const RunConfig& config, const RunFolder& fold
     console.fail(diverged.what());
     write_summary(folder,
                   {{"finished", false}, {"diverged", {{"update", diverged.update()}, {"where", diverged.where()}}}},
-                  diverged.update() - 1, training.parameters, listener, watch.seconds());
+                  diverged.update() - 1, training.parameters, listener, progress.state.update, watch.seconds());
     return exit_diverged;
   }
   write_summary(folder, {{"finished", state.finished}, {"diverged", nullptr}}, state.update, training.parameters,
-                listener, watch.seconds());
+                listener, progress.state.update, watch.seconds());
   console.end_progress();
   if (!state.finished) {
     console.warn(fmt::format("interrupted after update {}; --resume goes on from there", state.update));
