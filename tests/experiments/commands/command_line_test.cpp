@@ -123,9 +123,10 @@ TEST_CASE("a run that is killed, or asked to stop, resumes to the same bytes") {
   for (const Stop stop : {Stop{"KILL", 137}, Stop{"INT", 130}, Stop{"TERM", 143}}) {
     const std::string stopped = place.folder.path(stop.signal);
     // Through a file, not a pipe, so that the program is what the shell waits for.
-    const Outcome outcome = shell(
-        "exec 3>/dev/null; " SURD_EXECUTABLE " " + longer + stopped + " >&3 2>&3 & pid=$!; while ! ls " + stopped +
-        "/checkpoints/update-* >/dev/null 2>&1; do sleep 0.01; done; kill -" + stop.signal + " $pid; wait $pid");
+    const Outcome outcome =
+        shell("exec 3>/dev/null; " SURD_EXECUTABLE " " + longer + stopped + " >&3 2>&3 & pid=$!; while ! ls " +
+              stopped + "/checkpoints/update-*.safetensors >/dev/null 2>&1; do sleep 0.01; done; kill -" + stop.signal +
+              " $pid; wait $pid");
     CHECK(outcome.exit_code == stop.exit_code);  // it was not over yet
     const Outcome resumed = program(longer + stopped + " --resume");
     CAPTURE(resumed.output);
