@@ -65,7 +65,8 @@ int translate_command(const TranslateArguments& arguments) {
     std::size_t next = 0;
     for (const bool is_empty : std::exchange(blank, {}))
       fmt::print("{}\n", is_empty ? "" : run.codec.decode_target(hypotheses[next++].tokens));
-    expect(std::fflush(stdout) == 0, "standard output", "cannot be written: {}", std::strerror(errno));
+    const bool written = std::fflush(stdout) == 0;
+    expect(written, "standard output", "cannot be written: {}", std::strerror(errno));
   };
   std::size_t number = 0;
   try {

@@ -110,7 +110,8 @@ void write_file_atomically(const std::string& path, const std::string& bytes) {
     file.write(bytes);
     file.sync();
     file.close();
-    expect(calls->rename(temporary.c_str(), path.c_str()) == 0, path, "cannot rename: {}", reason());
+    const bool renamed = calls->rename(temporary.c_str(), path.c_str()) == 0;
+    expect(renamed, path, "cannot be put in its place: {}", reason());
   } catch (...) {
     std::remove(temporary.c_str());
     throw;

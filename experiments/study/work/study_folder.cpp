@@ -82,6 +82,11 @@ void StudyFolder::freeze(const StudySource& source, const Study& study, bool kee
 }
 
 StudySource StudyFolder::source() const {
+  std::vector<std::string> studies;
+  for (const std::string& name : names_in(path_))
+    if (StudyFolder(path_ + "/" + name).begun()) studies.push_back(name);
+  expect_usage(begun() || studies.empty(), path_, "is the folder of a group of studies; name one of them in it: {}",
+               fmt::join(studies, ", "));
   expect_usage(begun(), path_,
                "is not the folder of a study: it has no study.json; name the --out of a surd study run");
   const std::string text = read_file(origin_file(path_));

@@ -262,4 +262,17 @@ TEST_CASE("what a study is judged by cannot change unseen") {
   CHECK(contains(report.output, "metrics.jsonl: was changed after the run; remove the run's folder"));
 }
 
+TEST_CASE("the folder of a group and that of a study are told apart") {
+  const StudyRun study(StudyFile::whole("seeds: 1\n"));
+  study.directory.write("group.yaml", "question: A question?\nstudies: [study]\n");
+  const std::string group = "study run " + study.directory.path("group.yaml") + " --out ";
+  REQUIRE(program(group + study.directory.path("all")).exit_code == 0);
+  const Outcome status = program("study status " + study.directory.path("all"));
+  CHECK(status.exit_code == 2);
+  CHECK(contains(status.output, "is the folder of a group of studies; name one of them in it: study"));
+  const Outcome inside = program(group + study.directory.path("all/study") + " --resume");
+  CHECK(inside.exit_code == 2);
+  CHECK(contains(inside.output, "holds a single study; name another folder by --out"));
+}
+
 }  // namespace
