@@ -2,7 +2,7 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/program/exit_code.hpp"
-#include "experiments/study/work/study_folder.hpp"
+#include "experiments/study/execution/study_folder.hpp"
 
 namespace surd {
 namespace {

@@ -2,10 +2,10 @@
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
+#include "experiments/study/execution/worker_pool.hpp"
 #include "experiments/study/report/group_report.hpp"
 #include "experiments/study/report/study_tables.hpp"
 #include "experiments/study/report/write_report.hpp"
-#include "experiments/study/work/worker_pool.hpp"
 
 #include <unistd.h>
 

@@ -2,7 +2,7 @@
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
-#include "experiments/study/work/worker.hpp"
+#include "experiments/study/execution/worker.hpp"
 
 namespace surd {
 namespace {

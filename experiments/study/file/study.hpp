@@ -12,9 +12,9 @@
 #include <vector>
 
 /// A study as its file describes it, read and checked before any run. The rooms of study/ build on each other in this
-/// order: statistics <- metrics <- file <- work <- verdicts <- report. They may use run/ and all below it, but know
-/// nothing of commands/. Start here; read_study.hpp reads such a file, study_fields.hpp lists its keys, hypothesis.hpp
-/// says what a hypothesis is.
+/// order: statistics <- metrics <- file <- execution <- verdicts <- report. They may use run/ and all below it, but
+/// know nothing of commands/. Start here; read_study.hpp reads such a file, study_fields.hpp lists its keys,
+/// hypothesis.hpp says what a hypothesis is.
 namespace surd {
 
 /// One setting of a config, as `--set` would write it, and where the study file says so.

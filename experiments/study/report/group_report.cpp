@@ -1,10 +1,10 @@
 #include "experiments/study/report/group_report.hpp"
 
+#include "experiments/study/execution/study_folder.hpp"
 #include "experiments/study/file/claims.hpp"
 #include "experiments/study/report/assets.hpp"
 #include "experiments/study/report/page.hpp"
 #include "experiments/study/report/tables.hpp"
-#include "experiments/study/work/study_folder.hpp"
 #include "train/storage/files.hpp"
 
 #include <algorithm>

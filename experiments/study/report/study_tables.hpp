@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/study/work/study_folder.hpp"
+#include "experiments/study/execution/study_folder.hpp"
 
 #include <string>
 #include <vector>

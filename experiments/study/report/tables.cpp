@@ -1,7 +1,7 @@
 #include "experiments/study/report/tables.hpp"
 
+#include "experiments/study/execution/study_folder.hpp"
 #include "experiments/study/file/claims.hpp"
-#include "experiments/study/work/study_folder.hpp"
 
 #include <fmt/format.h>
 

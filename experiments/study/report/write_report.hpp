@@ -1,7 +1,7 @@
 #pragma once
 
+#include "experiments/study/execution/study_folder.hpp"
 #include "experiments/study/verdicts/analysis.hpp"
-#include "experiments/study/work/study_folder.hpp"
 
 namespace surd {
 

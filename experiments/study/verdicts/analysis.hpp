@@ -1,7 +1,7 @@
 #pragma once
 
+#include "experiments/study/execution/metric_value.hpp"
 #include "experiments/study/statistics/statistics.hpp"
-#include "experiments/study/work/metric_value.hpp"
 
 #include <limits>
 #include <map>
@@ -10,7 +10,7 @@
 #include <vector>
 
 /// What the runs of a study say about its hypotheses and claims. This room may use statistics/, metrics/, file/ and
-/// work/, and writes no file: that is for report/. Start here with analyse(); to add a kind of hypothesis, read
+/// execution/, and writes no file: that is for report/. Start here with analyse(); to add a kind of hypothesis, read
 /// comparisons.hpp and the list in hypothesis_kinds.cpp.
 namespace surd {
 

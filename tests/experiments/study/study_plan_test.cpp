@@ -1,4 +1,4 @@
-#include "experiments/study/work/plan.hpp"
+#include "experiments/study/execution/plan.hpp"
 #include "tests/experiments/study/study_files.hpp"
 
 #include <doctest/doctest.h>

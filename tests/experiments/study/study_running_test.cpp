@@ -1,4 +1,4 @@
-#include "experiments/study/work/study_folder.hpp"
+#include "experiments/study/execution/study_folder.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/experiments/study/study_files.hpp"
 

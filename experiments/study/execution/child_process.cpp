@@ -1,4 +1,4 @@
-#include "experiments/study/work/child_process.hpp"
+#include "experiments/study/execution/child_process.hpp"
 
 #include "autograd/base/error.hpp"
 #include "experiments/program/exit_code.hpp"

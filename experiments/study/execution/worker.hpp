@@ -1,7 +1,7 @@
 #pragma once
 
 #include "experiments/program/stop_signals.hpp"
-#include "experiments/study/work/study_folder.hpp"
+#include "experiments/study/execution/study_folder.hpp"
 
 #include <functional>
 #include <string>

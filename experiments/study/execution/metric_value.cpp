@@ -1,4 +1,4 @@
-#include "experiments/study/work/metric_value.hpp"
+#include "experiments/study/execution/metric_value.hpp"
 
 #include <cmath>
 #include <set>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "experiments/study/execution/plan.hpp"
 #include "experiments/study/file/read_study.hpp"
-#include "experiments/study/work/plan.hpp"
 #include "train/storage/files.hpp"
 
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "experiments/program/console.hpp"
-#include "experiments/study/work/study_folder.hpp"
+#include "experiments/study/execution/study_folder.hpp"
 
 namespace surd {
 

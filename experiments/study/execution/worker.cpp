@@ -1,9 +1,9 @@
-#include "experiments/study/work/worker.hpp"
+#include "experiments/study/execution/worker.hpp"
 
 #include "autograd/blas.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/run/run_training.hpp"
-#include "experiments/study/work/child_process.hpp"
+#include "experiments/study/execution/child_process.hpp"
 #include "train/storage/json_object.hpp"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/study/work/plan.hpp"
+#include "experiments/study/execution/plan.hpp"
 
 #include <optional>
 

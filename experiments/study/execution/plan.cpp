@@ -1,7 +1,7 @@
-#include "experiments/study/work/plan.hpp"
+#include "experiments/study/execution/plan.hpp"
 
 #include "experiments/config/read_scalar.hpp"
-#include "experiments/study/work/metric_value.hpp"
+#include "experiments/study/execution/metric_value.hpp"
 
 #include <algorithm>
 #include <charconv>

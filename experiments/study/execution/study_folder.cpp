@@ -1,4 +1,4 @@
-#include "experiments/study/work/study_folder.hpp"
+#include "experiments/study/execution/study_folder.hpp"
 
 #include "experiments/config/settings.hpp"
 #include "experiments/program/usage_error.hpp"

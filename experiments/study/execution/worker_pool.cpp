@@ -1,11 +1,11 @@
-#include "experiments/study/work/worker_pool.hpp"
+#include "experiments/study/execution/worker_pool.hpp"
 
 #include "autograd/blas.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/stopwatch.hpp"
 #include "experiments/run/experiment.hpp"
-#include "experiments/study/work/child_process.hpp"
-#include "experiments/study/work/worker.hpp"
+#include "experiments/study/execution/child_process.hpp"
+#include "experiments/study/execution/worker.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>
