@@ -4,8 +4,8 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(surd_package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/surd)
-set(surd_installed_libraries surd_options surd_warnings surd_warnings_together surd_autograd_base surd_data surd_program surd_config
-    surd_statistics surd_command_line surd_report_assets)
+set(surd_installed_libraries surd_options surd_warnings surd_warnings_together surd_autograd_base surd_data surd_program
+    surd_config surd_statistics surd_command_line surd_report_assets)
 set(surd_programs surd)
 
 # surd::surd is everything, surd::surd_f64 what there is in double precision: the rooms up to train, and with surd-f64

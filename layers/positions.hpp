@@ -101,14 +101,10 @@ class LearnedPositions : public Positions {
   Parameter& weight_;
 };
 
-struct NoPositionsOptions {
-  void fields(Fields&) {}
-};
-
 /// Adds nothing.
 class NoPositions : public Positions {
  public:
-  using Options = NoPositionsOptions;
+  using Options = NoOptions;
   NoPositions(const Scope& scope, std::size_t, const Options&) : Positions(scope) {}
 
  protected:

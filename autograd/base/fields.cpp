@@ -70,6 +70,10 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
+bool includes(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string guess = nearest(word, candidates);
   return guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess);

@@ -122,6 +122,11 @@ class Fields {
                           const std::function<void(std::size_t, Fields&)>& members) = 0;
 };
 
+/// Options of what has none.
+struct NoOptions {
+  void fields(Fields&) {}
+};
+
 /// Checks every range and rule of an options struct; throws Error naming `where`, the field and what is allowed.
 template <class Options>
 void check_options(std::string_view where, Options options);
@@ -129,6 +134,7 @@ void check_options(std::string_view where, Options options);
 /// A rule's message with the value that breaks it, before the way out: "must divide d_model = 64; it is 5; set ...".
 std::string with_value(std::string message, std::string_view value);
 
+bool includes(const std::vector<std::string>& names, std::string_view name);
 /// The candidate nearest to `word` (edit distance with transpositions, at most a third of its length), or "".
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 /// "; did you mean 'd_model'?", the end of a message, or "" where no candidate is near.

@@ -13,10 +13,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-bool includes(const Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 std::string upper_case(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;

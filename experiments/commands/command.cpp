@@ -3,19 +3,6 @@
 #include <algorithm>
 
 namespace surd {
-namespace {
-
-class CommandWithoutArguments : public AnyCommand {
- public:
-  explicit CommandWithoutArguments(int (*function)()) : function_(function) {}
-  void fields(Fields&) override {}
-  int run() const override { return function_(); }
-
- private:
-  int (*function_)();
-};
-
-}  // namespace
 
 std::string CommandRow::group() const {
   const std::size_t space = name.find(' ');
@@ -32,11 +19,6 @@ void CommandTable::expect_free(const std::string& name) const {
 void CommandTable::add_group(std::string name, std::string help) {
   expect_free(name);
   groups_.push_back({std::move(name), std::move(help)});
-}
-
-void CommandTable::add(std::string name, std::string help, int (*function)()) {
-  add_row({std::move(name), std::move(help), {}, [=] { return std::make_unique<CommandWithoutArguments>(function); }},
-          {});
 }
 
 void CommandTable::add_row(CommandRow row, const std::vector<std::string>& required) {

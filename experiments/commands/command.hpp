@@ -62,7 +62,10 @@ class CommandTable {
             required);
   }
   /// A command without arguments.
-  void add(std::string name, std::string help, int (*function)());
+  void add(std::string name, std::string help, int (*function)()) {
+    const auto call = [=](const NoOptions&) { return function(); };
+    add_row({std::move(name), std::move(help), {}, [=] { return std::make_unique<Command<NoOptions>>(call); }}, {});
+  }
 
   /// In the order of --help.
   const std::vector<CommandRow>& rows() const { return rows_; }
@@ -72,13 +75,13 @@ class CommandTable {
   template <class Arguments>
   class Command : public AnyCommand {
    public:
-    explicit Command(int (*function)(const Arguments&)) : function_(function) {}
+    explicit Command(std::function<int(const Arguments&)> function) : function_(std::move(function)) {}
     void fields(Fields& f) override { arguments_.fields(f); }
     int run() const override { return function_(arguments_); }
 
    private:
     Arguments arguments_;
-    int (*function_)(const Arguments&);
+    std::function<int(const Arguments&)> function_;
   };
 
   void add_row(CommandRow row, const std::vector<std::string>& required);

@@ -60,19 +60,19 @@ int run(const Request& request) {
 /// What is wrong with the words that name the command; "" where they name one. The parser says only that one is
 /// missing.
 std::string unknown_command(const CommandTable& table, int argc, const char* const* argv) {
-  std::vector<std::string> words, groups;
+  std::vector<std::string> groups;
   for (const CommandGroup& group : table.groups()) groups.push_back(group.name);
   std::string group;
   for (int i = 1; i < std::min(argc, 3); ++i) {
     const std::string word = argv[i];
     if (word.empty() || word.front() == '-') return "";
-    words = group.empty() ? groups : std::vector<std::string>();
+    std::vector<std::string> words = group.empty() ? groups : std::vector<std::string>();
     for (const CommandRow& row : table.rows())
       if (row.group() == group) words.push_back(row.word());
-    if (std::find(words.begin(), words.end(), word) == words.end())
+    if (!includes(words, word))
       return fmt::format("there is no command '{}{}{}'{}", group, group.empty() ? "" : " ", shown(word),
                          did_you_mean(word, words));
-    if (std::find(groups.begin(), groups.end(), word) == groups.end()) return "";
+    if (!includes(groups, word)) return "";
     group = word;
   }
   return "";

@@ -41,7 +41,7 @@ class KeyNames : public Fields {
     add(field);
   }
   void take(const std::string& key, const std::vector<std::string>& values) {
-    if (taker.empty() && std::find(values.begin(), values.end(), text_) != values.end()) taker = key;
+    if (taker.empty() && includes(values, text_)) taker = key;
   }
 
   std::string text_;

@@ -17,7 +17,7 @@ class OneOf : public Word {
 
   std::string text() const override { return word_; }
   bool parse(std::string_view text) override {
-    if (std::find(words_.begin(), words_.end(), text) == words_.end()) return false;
+    if (!includes(words_, text)) return false;
     word_ = text;
     return true;
   }

@@ -16,10 +16,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-bool includes(const Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 std::string quoted_list(const Names& names) { return fmt::format("'{}'", fmt::join(names, "', '")); }
 
 /// Whether `text` has `name` as a word of its own.

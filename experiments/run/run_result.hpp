@@ -28,8 +28,8 @@ struct RunResult {
 };
 std::vector<std::string> names_of(RunResult::Status);
 
-/// Reads a probe.jsonl. A last line without its newline is left out. Throws Error "name:line: ..." for anything that a
-/// run does not write.
-std::vector<ProbeNumber> read_probe(const std::string& path);
+/// Reads the text of a probe.jsonl. A last line without its newline is left out. Throws Error "name:line: ..." for
+/// anything that a run does not write.
+std::vector<ProbeNumber> decode_probe(const std::string& text, const std::string& name);
 
 }  // namespace surd

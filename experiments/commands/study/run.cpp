@@ -39,12 +39,8 @@ struct StudyRunArguments {
 };
 
 /// Writes the report once the runs have ended, prints how they ended, and returns the exit code.
-int finish_study(const std::string& path) {
-  const StudyFolder folder(path);
-  const Study study = folder.study();
-  StudyResults results(folder, StudyResults::Parts::metrics);
-  const StudyCounts counts = count(study, folder, results);
-  Console console;
+int finish_study(const StudyFolder& folder, const Study& study, StudyResults& results, const StudyCounts& counts,
+                 Console& console) {
   console.line(fmt::format("{} of {} runs made: {} finished, {} diverged, {} failed", counts.ended(), counts.planned,
                            counts.finished, counts.diverged, counts.failed));
   for (const std::string& line : failures(study, results)) console.line(line);
@@ -159,7 +155,7 @@ int study_run_command(const StudyRunArguments& arguments) {
         fmt::format("stopped with {} of {} runs made; --resume goes on", end.counts.ended(), end.counts.planned));
     return 128 + end.stopped_by;
   }
-  return finish_study(folder.path());
+  return finish_study(folder, study, results, end.counts, console);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 namespace surd {
 namespace {
@@ -22,6 +23,10 @@ std::string hash_of(const std::string& text) { return fmt::format("{:016x}", XXH
 
 std::string origin_file(const std::string& folder) { return folder + "/study.json"; }
 std::string base_folder(const std::string& folder) { return folder + "/base"; }
+
+// Of a run: what the study judges it by.
+constexpr const char* metrics_file = "metrics.jsonl";
+constexpr const char* probe_file = "probe.jsonl";
 
 constexpr const char* way_out = "it was changed or damaged; begin the study again in another folder";
 
@@ -45,6 +50,20 @@ Settings content(const fs::path& file, const Study& study, const StudySource& so
 
 void sync_if_there(const std::string& file) {
   if (path_exists(file)) File(file, O_RDWR).sync();
+}
+
+/// The text of a file of a run that has ended, or nothing where the run left none. Throws Error where the file is not
+/// what it was then.
+std::optional<std::string> left_by_run(const std::string& folder, const char* name, const JsonObject& outcome) {
+  const std::string file = folder + "/" + name;
+  std::optional<std::string> text;
+  if (path_exists(file)) text = read_file(file);
+  if (outcome.has("hashes")) {
+    const JsonObject hashes = outcome.object("hashes");
+    expect(!hashes.has(name) || (text && hash_of(*text) == hashes.text(name)), file,
+           "was changed after the run; remove the run's folder, and it is made again by --resume");
+  }
+  return text;
 }
 
 std::size_t lines_of(const std::string& file) {
@@ -82,13 +101,15 @@ void StudyFolder::freeze(const StudySource& source, const Study& study, bool kee
 }
 
 StudySource StudyFolder::source() const {
-  std::vector<std::string> studies;
-  for (const std::string& name : names_in(path_))
-    if (StudyFolder(path_ + "/" + name).begun()) studies.push_back(name);
-  expect_usage(begun() || studies.empty(), path_, "is the folder of a group of studies; name one of them in it: {}",
-               fmt::join(studies, ", "));
-  expect_usage(begun(), path_,
-               "is not the folder of a study: it has no study.json; name the --out of a surd study run");
+  if (!begun()) {
+    std::vector<std::string> studies;
+    for (const std::string& name : names_in(path_))
+      if (StudyFolder(path_ + "/" + name).begun()) studies.push_back(name);
+    expect_usage(studies.empty(), path_, "is the folder of a group of studies; name one of them in it: {}",
+                 fmt::join(studies, ", "));
+    throw UsageError(path_ +
+                     ": is not the folder of a study: it has no study.json; name the --out of a surd study run");
+  }
   const std::string text = read_file(origin_file(path_));
   const JsonObject origin(text, origin_file(path_), way_out);
   StudySource source{study_file(), {}, origin.truth("quick"), {}};
@@ -138,7 +159,7 @@ void StudyFolder::end(const std::string& id, RunResult::Status status, const std
   for (const char* name : {"/config.yaml", "/metrics.jsonl", "/probe.jsonl", "/summary.json", "/log.txt"})
     sync_if_there(run(id) + name);
   Json hashes = Json::object();  // of what the study is judged by
-  for (const char* name : {"metrics.jsonl", "probe.jsonl"})
+  for (const char* name : {metrics_file, probe_file})
     if (const std::string file = run(id) + "/" + name; path_exists(file)) hashes[name] = hash_of(read_file(file));
   const Json json{{"status", name_of(status)},
                   {"message", message},
@@ -164,7 +185,8 @@ const RunResult* StudyResults::find(const std::string& id) {
   result.message = outcome.text("message");
   result.updates = outcome.count("updates");
   result.vocabulary = outcome.count("vocabulary");
-  if (path_exists(folder + "/metrics.jsonl")) result.metrics = read_metrics(folder + "/metrics.jsonl");
+  if (const auto text = left_by_run(folder, metrics_file, outcome))
+    result.metrics = decode_metrics(*text, folder + "/" + metrics_file);
   const bool finished = result.status == RunResult::Status::finished;
   const std::string summary_file = RunFolder(folder).summary();
   if (finished || (result.status == RunResult::Status::diverged && path_exists(summary_file))) {
@@ -172,19 +194,13 @@ const RunResult* StudyResults::find(const std::string& id) {
     result.summary = summary.numbers();
     const auto& evaluations = result.metrics.evaluations;
     expect(!finished || (!evaluations.empty() && evaluations.back().update == summary.count("updates")),
-           folder + "/metrics.jsonl",
+           folder + "/" + metrics_file,
            "does not reach update {}, where the run ended; remove the run's folder, and it is made again by --resume",
            summary.count("updates"));
   }
-  if (parts_ == Parts::all && path_exists(folder + "/probe.jsonl")) result.probe = read_probe(folder + "/probe.jsonl");
-  if (outcome.has("hashes")) {
-    const JsonObject hashes = outcome.object("hashes");
-    for (const char* name : {"metrics.jsonl", "probe.jsonl"})
-      expect(!hashes.has(name) || (parts_ == Parts::metrics && std::string_view(name) == "probe.jsonl") ||
-                 (path_exists(folder + "/" + name) && hash_of(read_file(folder + "/" + name)) == hashes.text(name)),
-             folder + "/" + name,
-             "was changed after the run; remove the run's folder, and it is made again by --resume");
-  }
+  if (parts_ == Parts::all)
+    if (const auto text = left_by_run(folder, probe_file, outcome))
+      result.probe = decode_probe(*text, folder + "/" + probe_file);
   return &results_.emplace(id, std::move(result)).first->second;
 }
 

@@ -24,7 +24,7 @@ void Statement::check(const Study& study, const Hypothesis& hypothesis, const Co
   const std::vector<std::string> names = study.metric_names();
   if (hypothesis.metric.empty())
     complain("metric", "is required" + not_among("", names));
-  else if (std::find(names.begin(), names.end(), hypothesis.metric) == names.end())
+  else if (!includes(names, hypothesis.metric))
     complain("metric",
              fmt::format("there is no metric '{}'{}", shown(hypothesis.metric), not_among(hypothesis.metric, names)));
 }

@@ -7,10 +7,6 @@
 namespace surd {
 namespace {
 
-bool includes(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// The first name in the formula of `at` that is the metric `from` or leads back to it through further formulas; ""
 /// where there is none.
 std::string circle_from(const Study& study, const std::string& from, const std::string& at, std::size_t depth) {
@@ -107,15 +103,18 @@ void StudyReader::check_formulas(const Study& study) {
   for (const Axis& axis : study.axes)
     if (std::all_of(axis.levels.begin(), axis.levels.end(), [](const Level& level) { return level.value.has_value(); }))
       numbers.push_back(axis.name);
-  Names all = numbers;
-  for (const MetricSpec& metric : study.metrics) all.push_back(metric.name);
+  Names all = numbers, of_tuning;
+  for (const MetricSpec& metric : study.metrics) (metric.metric->of_tuning() ? of_tuning : all).push_back(metric.name);
   const auto check = [&](const std::string& formula, const Names& known, const Origin& origin,
                          const std::string& path) {
     require(!assigns(formula), origin, path, "must be one expression, without '=' and without ',' outside of brackets");
     try {
       for (const std::string& name : names_in_formula(formula))
-        require(includes(known, name), origin, path,
-                fmt::format("the formula has no number called '{}'{}", shown(name), not_among(name, known)));
+        if (includes(of_tuning, name))
+          add(origin, path, fmt::format("'{}' is a metric of a whole tuning, and no number of a run", name));
+        else
+          require(includes(known, name), origin, path,
+                  fmt::format("the formula has no number called '{}'{}", shown(name), not_among(name, known)));
     } catch (const Error& error) {
       add(origin, path, error.what());
     }
@@ -124,14 +123,6 @@ void StudyReader::check_formulas(const Study& study) {
     const MetricSpec& metric = study.metrics[i];
     if (const std::string formula = metric.metric->formula(); !formula.empty())
       check(formula, all, metric.origin, fmt::format("metrics[{}].formula", i));
-  }
-  for (std::size_t i = 0; problems_.empty() && i < study.metrics.size(); ++i) {
-    const std::string formula = study.metrics[i].metric->formula();
-    for (const MetricSpec& other : study.metrics)
-      if (!formula.empty() && other.metric->of_tuning())
-        require(!includes(names_in_formula(formula), other.name), study.metrics[i].origin,
-                fmt::format("metrics[{}].formula", i),
-                fmt::format("'{}' is a metric of a whole tuning, and this one is found for each run", other.name));
   }
   for (std::size_t i = 0; problems_.empty() && i < study.metrics.size(); ++i)
     require(circle_from(study, study.metrics[i].name, study.metrics[i].name, 0).empty(), study.metrics[i].origin,

@@ -280,15 +280,15 @@ void StudyReader::read_tuning(Study& study) {
     if (read.values.size() < 2) read.extensions = 0;
     require(read.extensions == 0 || read.values.empty() || read.values.front() > 0, origin, path + ".values",
             "must be above 0 to be extended by their ratio; or set extensions: 0");
-    require(std::find(keys.begin(), keys.end(), read.key) == keys.end(), origin, path + ".key",
+    require(!includes(keys, read.key), origin, path + ".key",
             fmt::format("'{}' is tuned already; remove one", shown(read.key)));
     require(read.key != "seed", origin, path + ".key", "the runs have the tuning's seeds; tune something else");
+    const auto sets_it = [&](const Level& level) {
+      return std::any_of(level.set.begin(), level.set.end(), [&](const Change& set) { return set.key == read.key; });
+    };
     for (const Axis& other : study.axes)
-      for (const Level& level : other.levels)
-        for (const Change& change : level.set)
-          require(change.key != read.key, origin, path + ".key",
-                  fmt::format("level '{}' of axis '{}' sets '{}', so it cannot be tuned as well; remove one",
-                              level.name, other.name, read.key));
+      require(std::none_of(other.levels.begin(), other.levels.end(), sets_it), origin, path + ".key",
+              fmt::format("axis '{}' sets '{}', so it cannot be tuned as well; remove one", other.name, read.key));
     keys.push_back(read.key);
     tuning.axes.push_back(std::move(read));
   }

@@ -41,6 +41,13 @@ std::vector<std::size_t> Study::select(const Selector& selector) const {
   return selected;
 }
 
+Selector Study::levels_beside(std::size_t arm, std::size_t axis) const {
+  Selector levels;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (i != axis) levels[axes[i].name] = axes[i].levels[arms[arm].levels[i]].name;
+  return levels;
+}
+
 std::map<std::string, double> Study::numbers(std::size_t arm) const {
   std::map<std::string, double> numbers;
   for (std::size_t i = 0; i < axes.size(); ++i)

@@ -91,6 +91,8 @@ struct Study {
   std::size_t axis_index(const std::string& name) const;
   /// The arms that have the levels named (an axis "regime" in it is ignored), in order.
   std::vector<std::size_t> select(const Selector& selector) const;
+  /// The levels of an arm along every axis but one.
+  Selector levels_beside(std::size_t arm, std::size_t axis) const;
   /// Level values by axis name, for formulas.
   std::map<std::string, double> numbers(std::size_t arm) const;
   /// The config of one run. Throws ConfigError located in the study file.

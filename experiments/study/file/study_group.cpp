@@ -54,8 +54,7 @@ StudyGroup load_study_group(const std::string& file) {
   std::set<std::string> seen;
   for (const YamlNode& child : list.children) {
     const fs::path study = fs::path(file).parent_path() / (child.text + ".yaml");
-    const bool there =
-        child.kind == YamlNode::Kind::scalar && std::find(beside.begin(), beside.end(), child.text) != beside.end();
+    const bool there = child.kind == YamlNode::Kind::scalar && includes(beside, child.text);
     if (!expect_that(there, child.origin,
                      fmt::format("there is no study {} beside this file{}", child.described(),
                                  did_you_mean(child.text, beside))))

@@ -27,38 +27,34 @@ struct MeasureOptions {
   void fields(Fields& f) { f("of", of, "on the validation split"); }
 };
 
-class FinalValue : public StudyMetric {
+/// A metric that looks at one measure.
+class MeasureMetric : public StudyMetric {
  public:
   using Options = MeasureOptions;
-  explicit FinalValue(const Options& options) : of_(options.of) {}
-  std::optional<MetricValue> of_run(const RunView& view) const override;
+  explicit MeasureMetric(const Options& options) : of_(options.of) {}
   bool lower_is_better() const override { return surd::lower_is_better(of_); }
 
- private:
+ protected:
   Measure of_;
 };
 
-class BestValue : public StudyMetric {
+class FinalValue : public MeasureMetric {
  public:
-  using Options = MeasureOptions;
-  explicit BestValue(const Options& options) : of_(options.of) {}
+  using MeasureMetric::MeasureMetric;
   std::optional<MetricValue> of_run(const RunView& view) const override;
-  bool lower_is_better() const override { return surd::lower_is_better(of_); }
-
- private:
-  Measure of_;
 };
 
-class InitialValue : public StudyMetric {
+class BestValue : public MeasureMetric {
  public:
-  using Options = MeasureOptions;
-  explicit InitialValue(const Options& options) : of_(options.of) {}
+  using MeasureMetric::MeasureMetric;
   std::optional<MetricValue> of_run(const RunView& view) const override;
-  bool lower_is_better() const override { return surd::lower_is_better(of_); }
+};
+
+class InitialValue : public MeasureMetric {
+ public:
+  using MeasureMetric::MeasureMetric;
+  std::optional<MetricValue> of_run(const RunView& view) const override;
   bool needs_start() const override { return true; }
-
- private:
-  Measure of_;
 };
 
 struct UpdatesToOptions : MeasureOptions {

@@ -6,17 +6,12 @@ namespace surd {
 
 /// How much the rate matters: the mean over the rates of min(final, initial) - best, for an accuracy the other way
 /// round. Wortsman et al., arXiv 2309.14322, section 3.
-class RateSensitivity : public StudyMetric {
+class RateSensitivity : public MeasureMetric {
  public:
-  using Options = MeasureOptions;
-  explicit RateSensitivity(const Options& options) : of_(options.of) {}
+  using MeasureMetric::MeasureMetric;
   std::optional<MetricValue> of_rates(const RunsByRate& runs) const override;
   bool of_tuning() const override { return true; }
-  bool lower_is_better() const override { return surd::lower_is_better(of_); }
   bool needs_start() const override { return true; }
-
- private:
-  Measure of_;
 };
 
 /// The largest learning rate up to which the runs of a seed do not diverge: 0 where the smallest diverges already, and

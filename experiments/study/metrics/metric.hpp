@@ -53,11 +53,6 @@ class StudyMetric {
   virtual std::string formula() const { return ""; }
 };
 
-/// Options of a kind that has none.
-struct NoOptions {
-  void fields(Fields&) {}
-};
-
 /// The kinds of metric that a study file can name, made from their options.
 using MetricRegistry = Registry<StudyMetric()>;
 using MetricChoice = Choice<StudyMetric()>;

@@ -1,4 +1,5 @@
 #include "experiments/study/report/study_runs.hpp"
+#include "experiments/study/verdicts/finding.hpp"
 
 #include <fmt/format.h>
 
@@ -31,12 +32,7 @@ std::string others_of(const Study& study, std::size_t arm, std::size_t axis, std
 
 /// How a check of a slope names the arms it was taken over.
 std::string group_of(const Study& study, std::size_t arm, std::size_t axis) {
-  std::map<std::string, std::string> levels;
-  for (std::size_t i = 0; i < study.axes.size(); ++i)
-    if (i != axis) levels[study.axes[i].name] = study.axes[i].levels[study.arms[arm].levels[i]].name;
-  std::string label;
-  for (const auto& [name, level] : levels) label += fmt::format("{}{}={}", label.empty() ? "" : ", ", name, level);
-  return label.empty() ? "all arms" : label;
+  return text_of(study.levels_beside(arm, axis));
 }
 
 void sort_by_x(Series& series) {

@@ -156,6 +156,11 @@ void ComparisonOptions::fields(Fields& f) {
   f("margin", margin, "differences up to this are of no interest", at_least(0));
 }
 
+void Comparison::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
+  Statement::check(study, hypothesis, complain);
+  check_sides(study, hypothesis, complain);
+}
+
 void DifferenceOptions::direction_fields(Fields& f, const char* kind) {
   ComparisonOptions::fields(f);
   f("expect", expect, "of the difference");
@@ -182,10 +187,6 @@ Finding Difference::examine(const StudyValues& values, const Hypothesis& hypothe
   finding.expected = direction(values, hypothesis);
   return finding;
 }
-void Difference::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
-  Statement::check(study, hypothesis, complain);
-  check_sides(study, hypothesis, complain);
-}
 
 std::string Equivalence::words(const Hypothesis& h) const {
   return fmt::format("{} of {} and of {} differ by less than {}", h.metric, every_arm(h.arm), every_arm(h.against),
@@ -195,10 +196,6 @@ Finding Equivalence::examine(const StudyValues& values, const Hypothesis& hypoth
   Finding finding = compare(values, hypothesis, false, decide_equivalence);
   finding.expected = fmt::format("less than {} either way", margin_of(values, hypothesis));
   return finding;
-}
-void Equivalence::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
-  Statement::check(study, hypothesis, complain);
-  check_sides(study, hypothesis, complain);
 }
 
 std::string Interaction::words(const Hypothesis& h) const {
@@ -211,8 +208,7 @@ Finding Interaction::examine(const StudyValues& values, const Hypothesis& hypoth
   return finding;
 }
 void Interaction::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
-  Statement::check(study, hypothesis, complain);
-  check_sides(study, hypothesis, complain);
+  Comparison::check(study, hypothesis, complain);
   if (hypothesis.under == hypothesis.versus)
     complain("versus", "is the same as 'under'; name the levels in which they differ");
 }

@@ -10,6 +10,12 @@ struct ComparisonOptions : StatementOptions {
   void fields(Fields& f);
 };
 
+class Comparison : public Statement {
+ public:
+  using Statement::Statement;
+  void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;
+};
+
 struct DifferenceOptions : ComparisonOptions {
   DifferenceOptions() { expect = OneOf({"lower", "higher"}); }
   void fields(Fields& f) { direction_fields(f, "difference"); }
@@ -18,36 +24,34 @@ struct DifferenceOptions : ComparisonOptions {
   void direction_fields(Fields& f, const char* kind);
 };
 /// metric(arm) - metric(against) is `expect` (lower, higher) than 0 by more than `margin`.
-class Difference : public Statement {
+class Difference : public Comparison {
  public:
   using Options = DifferenceOptions;
-  explicit Difference(const Options& options = {}) : Statement(options.terms()) {}
+  explicit Difference(const Options& options = {}) : Comparison(options.terms()) {}
   std::string words(const Hypothesis& hypothesis) const override;
   Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
-  void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;
 };
 
 struct EquivalenceOptions : ComparisonOptions {
   void fields(Fields& f);
 };
 /// |metric(arm) - metric(against)| < margin.
-class Equivalence : public Statement {
+class Equivalence : public Comparison {
  public:
   using Options = EquivalenceOptions;
-  explicit Equivalence(const Options& options = {}) : Statement(options.terms()) {}
+  explicit Equivalence(const Options& options = {}) : Comparison(options.terms()) {}
   std::string words(const Hypothesis& hypothesis) const override;
   Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
-  void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;
 };
 
 struct InteractionOptions : DifferenceOptions {
   void fields(Fields& f);
 };
 /// (arm - against) in `under` minus (arm - against) in `versus` is `expect` than 0 by more than `margin`.
-class Interaction : public Statement {
+class Interaction : public Comparison {
  public:
   using Options = InteractionOptions;
-  explicit Interaction(const Options& options = {}) : Statement(options.terms()) {}
+  explicit Interaction(const Options& options = {}) : Comparison(options.terms()) {}
   std::string words(const Hypothesis& hypothesis) const override;
   Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
   void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;

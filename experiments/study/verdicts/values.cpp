@@ -11,43 +11,33 @@
 namespace surd {
 namespace {
 
-/// What a value or slope should be in an arm; empty while no run tells V and the formula needs it.
-std::optional<double> expected_value(const StudyValues& values, const Hypothesis& hypothesis, std::size_t arm) {
-  std::map<std::string, double> numbers = values.study().numbers(arm);
+/// What a value or slope should be in an arm; empty where the formula needs V and that is not known.
+std::optional<double> expected_value(const Study& study, const Hypothesis& hypothesis, std::size_t arm,
+                                     std::optional<double> vocabulary) {
+  std::map<std::string, double> numbers = study.numbers(arm);
   numbers.erase(hypothesis.over);
-  if (const auto vocabulary = values.vocabulary(arm)) numbers.emplace("V", *vocabulary);
+  if (vocabulary) numbers.emplace("V", *vocabulary);
   bool known = true;
   const double value = evaluate_formula(hypothesis.formula, [&](const std::string& name) -> double {
     if (const auto found = numbers.find(name); found != numbers.end()) return found->second;
     expect(name == "V", "hypothesis", "'{}': its formula '{}' knows no number '{}' in arm '{}'", hypothesis.name,
-           hypothesis.formula, name, values.study().arms[arm].name);
+           hypothesis.formula, name, study.arms[arm].name);
     known = false;
     return 0;
   });
   return known ? std::optional<double>(value) : std::nullopt;
 }
 
-/// Complains where the formula refers to what it cannot know, or gives no number. What refers to V shows later.
-void check_formula(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain) {
-  for (const std::size_t arm : study.select(hypothesis.arm)) {
-    std::map<std::string, double> numbers = study.numbers(arm);
-    numbers.erase(hypothesis.over);
-    bool known = true;
-    try {
-      for (const std::string& name : names_in_formula(hypothesis.formula)) {
-        known = known && numbers.count(name) > 0;
-        if (name == hypothesis.over)
-          return complain("formula", fmt::format("cannot name '{}', the axis that the slope is taken over", name));
-      }
-      if (!known) continue;
-      const double value = evaluate_formula(hypothesis.formula, [&](const std::string& name) { return numbers[name]; });
-      if (!std::isfinite(value))
-        return complain("formula", fmt::format("is {} in arm '{}'; it must be a finite number in every arm selected",
-                                               value, study.arms[arm].name));
-    } catch (const Error&) {  // what is no formula has been complained about
-      return;
-    }
-  }
+/// Complains where the formula names the axis of a slope, or has no finite value; with V in it, that shows after the
+/// runs.
+void check_formula(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain) try {
+  if (includes(names_in_formula(hypothesis.formula), hypothesis.over))
+    return complain("formula", fmt::format("cannot name '{}', the axis that the slope is taken over", hypothesis.over));
+  for (const std::size_t arm : study.select(hypothesis.arm))
+    if (const auto value = expected_value(study, hypothesis, arm, std::nullopt); value && !std::isfinite(*value))
+      return complain("formula", fmt::format("is {} in arm '{}'; it must be a finite number in every arm selected",
+                                             *value, study.arms[arm].name));
+} catch (const Error&) {  // what is no formula, and what it cannot know, is complained about where all formulas are
 }
 
 /// Supported if the whole interval lies within the bounds, refuted if none of it does, else undecided.
@@ -77,12 +67,7 @@ std::vector<Group> groups_along(const Study& study, const Hypothesis& hypothesis
     std::vector<std::size_t> others = study.arms[arm].levels;
     others[over] = 0;
     const auto [found, fresh] = index.emplace(others, groups.size());
-    if (fresh) {
-      Selector label;
-      for (std::size_t i = 0; i < others.size(); ++i)
-        if (i != over) label[study.axes[i].name] = study.axes[i].levels[others[i]].name;
-      groups.push_back({text_of(label), {}});
-    }
+    if (fresh) groups.push_back({text_of(study.levels_beside(arm, over)), {}});
     groups[found->second].arms.push_back(arm);
   }
   return groups;
@@ -122,7 +107,8 @@ Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, 
       numbers.push_back(*number);
     }
     Check check = check_of(group.label, std::move(seeds), std::move(numbers));
-    check.expected = expected_value(values, hypothesis, group.arms.front());
+    check.expected =
+        expected_value(values.study(), hypothesis, group.arms.front(), values.vocabulary(group.arms.front()));
     expected_known = expected_known && check.expected;
     if (check.expected) {
       check.tolerance = hypothesis.tolerance * (hypothesis.relative ? std::fabs(*check.expected) : 1);

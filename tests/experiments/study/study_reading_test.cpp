@@ -59,6 +59,9 @@ TEST_CASE("--set changes the base, a level goes over it, and a base may extend a
   CHECK(study.config(1, {}, 1).model.heads == 2);
   CHECK(study.config(1, {}, 1).train.log_every == 3);
   CHECK(file.load("title: T\nbase: {extends: t5}\n").arms.front().name == "alone");
+  CHECK_THROWS_WITH_AS(file.load(text, {"seed=4"}),
+                       doctest::Contains("--set seed=4: the runs have the study's seeds; set 'seeds' in its file"),
+                       ConfigError);
 }
 
 TEST_CASE("--quick cuts seeds, settings and levels, and the hypotheses about levels that are gone") {
@@ -155,7 +158,8 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
            tuning,
        "metrics[2].formula: 'r' is a metric of a whole tuning"},
       {"axes: [{name: a, key: optimizer.learning_rate, values: [0.1, 0.2]}]\nmetrics: [{name: loss}]\n" + tuning,
-       "level '0.1' of axis 'a' sets 'optimizer.learning_rate', so it cannot be tuned as well"},
+       "tuning.axes[0].key: axis 'a' sets 'optimizer.learning_rate', so it cannot be tuned as well"},
+      {"metrics: [{name: x, kind: expression, formula: \"1\\0 + 1\"}]\n", "has a character of code 0; remove it"},
       {hypothesis("metric: loss, kind: equivalence, arm: {scale: one}, against: {scale: sqrt_dim}"),
        "hypotheses[0].margin: is required where kind is equivalence"},
       {good + tuning + "  seed: 3\n", "study.yaml:23:3: tuning.seed: unknown key; did you mean 'seeds'?"},
