@@ -6,7 +6,7 @@
 RUNS holds a folder a study, as `surd study run ... --out RUNS/NAME` makes it. In the template stand
 
     {{NAME: HYPOTHESIS}}               verdict, effect with its interval, p after Holm, seeds
-    {{NAME: mean METRIC, AXIS=LEVEL, ... [, tuned]}}   mean of one arm with its interval
+    {{NAME: arm METRIC, AXIS=LEVEL, ... [, tuned]}}   pseudo-median of one arm with its interval
     {{figure NAME CHART}}              a picture of a chart of NAME's report, into figures/ beside the page
 """
 import argparse
@@ -68,18 +68,24 @@ def number(value):
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def interval(low, high):
-    return number(low) if low == high else f"[{number(low)}, {number(high)}]"
+def estimate(found, unit):
+    """A pseudo-median with its interval; of one that is only a bound, "≥ 600 updates [600, ∞]"."""
+    sign = {"exactly": "", "at_least": "≥ ", "at_most": "≤ ", "unknown": "about "}[found["bound"]]
+    low, high = found["interval"]
+    text = f"{sign}{number(found['pseudo_median'])}{unit}"
+    if low is None and high is None or low == high:
+        return text
+    return f"{text} [{'-∞' if low is None else number(low)}, {'∞' if high is None else number(high)}]"
 
 
 def phrase(hypothesis):
     checks = [c for c in hypothesis["checks"] if c["values"]]
     parts = []
     if len(checks) == 1:
-        low, high = checks[0]["interval"]
-        parts.append(number(checks[0]["effect"]) + ("" if low == high else f" {interval(low, high)}"))
+        times = " times" if checks[0]["compared_by"] == "ratio" and checks[0]["expected"] is None else ""
+        parts.append(estimate(checks[0]["effect"], times))
     elif checks:
-        effects = [c["effect"] for c in checks]
+        effects = [c["effect"]["pseudo_median"] for c in checks]
         parts.append(f"{number(min(effects))} to {number(max(effects))} over {len(checks)} arms")
     if hypothesis["p_holm"] is not None:
         parts.append(f"p = {number(hypothesis['p_holm'])}")
@@ -88,10 +94,8 @@ def phrase(hypothesis):
     return f"**{hypothesis['verdict']}** ({', '.join(parts)})"
 
 
-def mean(summary):
-    text = f"{number(summary['mean'])} {summary['unit']}".strip()
-    low, high = summary["interval"]
-    return text if low == high else f"{text} {interval(low, high)}"
+def of_arm(summary):
+    return estimate(summary["estimate"], f" {summary['unit']}".rstrip())
 
 
 class Pictures:
@@ -137,8 +141,8 @@ def render(template, studies, pictures):
         if words.startswith("figure "):
             return pictures.take(*words.split()[1:3])
         study, _, what = words.partition(": ")
-        if what.startswith("mean "):
-            return mean(studies.summary(study, what[len("mean "):]))
+        if what.startswith("arm "):
+            return of_arm(studies.summary(study, what[len("arm "):]))
         return phrase(studies.hypothesis(study, what))
 
     def rendered(found):

@@ -33,7 +33,7 @@ if "$work/build/my_surd" hello World --times 0; then exit 1; fi
 "$work/build/my_surd" train rotate.yaml --out "$work/run" --set train.updates=20 --set train.evaluate_every=20
 "$work/build/my_surd" samples "$work/run" --count 2
 "$work/build/my_surd" study run speed.yaml --out "$work/speed" --jobs 2
-"$work/build/my_surd" study export "$work/speed" | grep -c '^d=128/seed-[1-6],128,,[1-6],finished,seconds,0[.0-9e-]*,s,0$' | grep -x 6
+"$work/build/my_surd" study export "$work/speed" | grep -c '^d=128/seed-[1-6],128,,[1-6],finished,seconds,0[.0-9e-]*,s,exactly$' | grep -x 6
 if "$work/build/my_surd" study run speed.yaml --out "$work/never" --set train.updates=0; then exit 1; fi
 grep -q '"path":"encoder.0.feed_forward","what":"hidden","statistic":"zeros"' "$work/run/probe.jsonl"
 "$work/surd/bin/surd" config check "$work/surd/share/surd/configs/copy.yaml"

@@ -12,8 +12,8 @@ std::optional<MetricValue> value_of(const Study& study, const MetricSpec& metric
   expect(within.insert(metric.name).second, "metric", "the formula of '{}' leads back to itself", metric.name);
   const std::map<std::string, double> numbers = study.numbers(arm);
   const auto number = [&](const std::string& name) -> std::optional<MetricValue> {
-    if (const auto found = numbers.find(name); found != numbers.end()) return MetricValue{found->second, false};
-    if (name == "V") return MetricValue{static_cast<double>(result.vocabulary), false};
+    if (const auto found = numbers.find(name); found != numbers.end()) return found->second;
+    if (name == "V") return static_cast<double>(result.vocabulary);
     return value_of(study, study.metric(name), arm, result, within);
   };
   return metric.metric->of_run({result, number});
@@ -55,7 +55,8 @@ std::optional<MetricValue> metric_value(const Study& study, const MetricSpec& me
                                         const RunResult& result) {
   if (result.status == RunResult::Status::failed) return std::nullopt;
   const auto value = value_of(study, metric, arm, result, {});
-  return value && std::isfinite(value->value) ? value : std::nullopt;
+  if (!value || std::isnan(value->low) || (value->known() && std::isinf(value->low))) return std::nullopt;
+  return value;
 }
 
 std::optional<MetricValue> metric_of_tuning(const Study& study, const MetricSpec& metric, const Tuned& search,

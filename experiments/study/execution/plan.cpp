@@ -130,8 +130,8 @@ class Search {
     if (result.status != RunResult::Status::finished) return worst;
     const auto value = metric_value(study_, metric_, arm_, result);
     unrecorded_ = unrecorded_ || !value;
-    if (!value) return worst;
-    return metric_.lower_is_better ? value->value : -value->value;
+    if (!value || std::isnan(value->nearest())) return worst;
+    return metric_.lower_is_better ? value->nearest() : -value->nearest();
   }
 
   const Study& study_;

@@ -38,11 +38,12 @@ void StudyReader::read_metrics(Study& study) {
   Names names;
   for (std::size_t i = 0; i < fields_.metrics.size(); ++i) {
     const MetricFields& fields = fields_.metrics[i];
-    MetricSpec metric{fields.name, fields.kind.name(),     fields.kind.make(),
-                      fields.unit, fields.lower_is_better, element("metrics", i)};
+    MetricSpec metric{fields.name,        fields.kind.name(),   fields.kind.make(), fields.unit, fields.lower_is_better,
+                      fields.compared_by, element("metrics", i)};
     const YamlNode* node = written("metrics", i);
     if (node == nullptr || node->find("lower_is_better") == nullptr)
       metric.lower_is_better = metric.metric->lower_is_better();
+    if (node == nullptr || node->find("compared_by") == nullptr) metric.compared_by = metric.metric->compared_by();
     check_metric(metric, study, fmt::format("metrics[{}]", i));
     names.push_back(fields.name);
     study.metrics.push_back(std::move(metric));

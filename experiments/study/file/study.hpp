@@ -54,6 +54,7 @@ struct MetricSpec {
   std::shared_ptr<const StudyMetric> metric;
   std::string unit = "";
   bool lower_is_better = true;
+  ComparedBy compared_by = ComparedBy::difference;
   Origin origin = {};
 };
 

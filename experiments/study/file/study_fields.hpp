@@ -76,12 +76,16 @@ struct MetricFields {
   MetricChoice kind = {metric_kinds(), "final_value"};
   std::string unit;
   bool lower_is_better = true;
+  ComparedBy compared_by = ComparedBy::difference;
 
   void fields(Fields& f) {
     f("name", name, "what hypotheses and formulas call it: letters, digits and '_'");
     f.choice("", "kind", kind, "how a run's number is found");
     f("unit", unit, "shown behind it");
     f("lower_is_better", lower_is_better, "true unless it is an accuracy or a largest_stable_rate, or says otherwise");
+    f("compared_by", compared_by,
+      "difference, unless it is an updates_to, a perplexity or a largest_stable_rate, or says otherwise; margins are "
+      "factors where it is ratio");
     f.rule(!name.empty(), "name", "is required");
   }
 };

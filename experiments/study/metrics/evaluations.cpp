@@ -4,13 +4,6 @@
 #include <cmath>
 
 namespace surd {
-namespace {
-
-std::optional<MetricValue> plain(std::optional<double> value) {
-  return value ? std::optional<MetricValue>({*value, false}) : std::nullopt;
-}
-
-}  // namespace
 
 std::vector<std::string> names_of(Measure) { return {"loss", "perplexity", "token_accuracy", "sequence_accuracy"}; }
 bool lower_is_better(Measure measure) { return measure == Measure::loss || measure == Measure::perplexity; }
@@ -40,7 +33,7 @@ std::optional<double> final_value(Measure measure, const RunResult& run) {
   return value_of(measure, run.metrics.evaluations.back());
 }
 
-std::optional<MetricValue> FinalValue::of_run(const RunView& view) const { return plain(final_value(of_, view.run)); }
+std::optional<MetricValue> FinalValue::of_run(const RunView& view) const { return final_value(of_, view.run); }
 
 std::optional<MetricValue> BestValue::of_run(const RunView& view) const {
   std::optional<double> best;
@@ -48,12 +41,10 @@ std::optional<MetricValue> BestValue::of_run(const RunView& view) const {
     const auto value = value_of(of_, record);
     if (value && std::isfinite(*value)) best = best ? better(of_, *best, *value) : *value;
   }
-  return plain(best);
+  return best;
 }
 
-std::optional<MetricValue> InitialValue::of_run(const RunView& view) const {
-  return plain(initial_value(of_, view.run));
-}
+std::optional<MetricValue> InitialValue::of_run(const RunView& view) const { return initial_value(of_, view.run); }
 
 std::optional<MetricValue> UpdatesTo::of_run(const RunView& view) const {
   constexpr std::size_t in_a_row = 3;
@@ -67,9 +58,9 @@ std::optional<MetricValue> UpdatesTo::of_run(const RunView& view) const {
     const bool there = surd::lower_is_better(options_.of) ? *value <= target : *value >= target;
     if (there && reached++ == 0) first = record.update;
     if (!there) reached = 0;
-    if (reached == in_a_row) return MetricValue{static_cast<double>(first), false};
+    if (reached == in_a_row) return first == 0 ? MetricValue::at_most(1) : static_cast<double>(first);
   }
-  return MetricValue{static_cast<double>(view.run.updates), true};
+  return MetricValue::at_least(static_cast<double>(view.run.updates));
 }
 
 bool has_diverged(const RunResult& run) {
@@ -79,7 +70,7 @@ bool has_diverged(const RunResult& run) {
 }
 
 std::optional<MetricValue> DivergedShare::of_run(const RunView& view) const {
-  return MetricValue{has_diverged(view.run) ? 1.0 : 0.0, false};
+  return has_diverged(view.run) ? 1.0 : 0.0;
 }
 
 }  // namespace surd

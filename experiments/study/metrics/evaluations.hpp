@@ -33,6 +33,10 @@ class MeasureMetric : public StudyMetric {
   using Options = MeasureOptions;
   explicit MeasureMetric(const Options& options) : of_(options.of) {}
   bool lower_is_better() const override { return surd::lower_is_better(of_); }
+  /// A perplexity is the exponential of a loss, so its ratio is the difference of that.
+  ComparedBy compared_by() const override {
+    return of_ == Measure::perplexity ? ComparedBy::ratio : ComparedBy::difference;
+  }
 
  protected:
   Measure of_;
@@ -65,13 +69,14 @@ struct UpdatesToOptions : MeasureOptions {
     f.rule(target.has_value(), "target", "is required where kind is updates_to");
   }
 };
-/// The update of the first of three evaluations in a row at or past the target. Where there are no such three, the
-/// length of the run, censored.
+/// The update of the first of three evaluations in a row at or past the target. Where there are no such three, at least
+/// as many updates as the config asked for; where the run began there, at most one.
 class UpdatesTo : public StudyMetric {
  public:
   using Options = UpdatesToOptions;
   explicit UpdatesTo(const Options& options) : options_(options) {}
   std::optional<MetricValue> of_run(const RunView& view) const override;
+  ComparedBy compared_by() const override { return ComparedBy::ratio; }
 
  private:
   Options options_;

@@ -11,11 +11,11 @@ std::optional<MetricValue> Expression::of_run(const RunView& view) const {
   const double value = evaluate_formula(options_.formula, [&](const std::string& name) {
     const auto part = view.number(name);
     known = known && part.has_value();
-    censored = censored || (part && part->censored);
-    return part ? part->value : std::nan("");
+    censored = censored || (part && !part->known());
+    return part ? part->nearest() : std::nan("");
   });
   if (!known) return std::nullopt;
-  return MetricValue{value, censored};
+  return censored ? MetricValue() : value;
 }
 
 }  // namespace surd

@@ -11,7 +11,7 @@ struct ExpressionOptions {
     f.rule(!formula.empty(), "formula", "is required where kind is expression");
   }
 };
-/// A number that a formula makes of other metrics of the run; censored where one of these is.
+/// A number that a formula makes of other metrics of the run. Nothing is known of it where one of these is censored.
 class Expression : public StudyMetric {
  public:
   using Options = ExpressionOptions;

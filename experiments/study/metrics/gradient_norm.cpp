@@ -16,10 +16,10 @@ std::optional<MetricValue> GradientNorm::of_run(const RunView& view) const {
   if (norms.empty()) return std::nullopt;
   switch (statistic_) {
     case NormStatistic::median: break;
-    case NormStatistic::mean: return MetricValue{statistics::mean(norms), false};
-    case NormStatistic::max: return MetricValue{*std::max_element(norms.begin(), norms.end()), false};
+    case NormStatistic::mean: return statistics::mean(norms);
+    case NormStatistic::max: return *std::max_element(norms.begin(), norms.end());
   }
-  return MetricValue{statistics::median(norms), false};
+  return statistics::median(norms);
 }
 
 }  // namespace surd

@@ -17,16 +17,16 @@ std::optional<MetricValue> RateSensitivity::of_rates(const RunsByRate& runs) con
   if (reached.empty()) return std::nullopt;
   const double best = surd::lower_is_better(of_) ? *std::min_element(reached.begin(), reached.end())
                                                  : *std::max_element(reached.begin(), reached.end());
-  return MetricValue{std::fabs(statistics::mean(reached) - best), false};
+  return std::fabs(statistics::mean(reached) - best);
 }
 
 std::optional<MetricValue> LargestStableRate::of_rates(const RunsByRate& runs) const {
-  MetricValue largest{0, true};  // censored as long as no rate diverges: the limit may lie beyond the grid
+  double largest = 0;
   for (const auto& [rate, run] : runs) {
-    if (has_diverged(*run)) return MetricValue{largest.value, false};
-    largest.value = rate;
+    if (has_diverged(*run)) return largest == 0 ? MetricValue::at_most(rate) : largest;
+    largest = rate;
   }
-  return largest;
+  return MetricValue::at_least(largest);
 }
 
 }  // namespace surd

@@ -14,8 +14,8 @@ class RateSensitivity : public MeasureMetric {
   bool needs_start() const override { return true; }
 };
 
-/// The largest learning rate up to which the runs of a seed do not diverge: 0 where the smallest diverges already, and
-/// censored where none does.
+/// The largest learning rate up to which the runs of a seed do not diverge: at least the largest of the grid where none
+/// does, and at most the smallest where that one does.
 class LargestStableRate : public StudyMetric {
  public:
   using Options = NoOptions;
@@ -23,6 +23,7 @@ class LargestStableRate : public StudyMetric {
   std::optional<MetricValue> of_rates(const RunsByRate& runs) const override;
   bool of_tuning() const override { return true; }
   bool lower_is_better() const override { return false; }
+  ComparedBy compared_by() const override { return ComparedBy::ratio; }
   bool needs_start() const override { return true; }
 };
 

@@ -7,17 +7,21 @@
 
 namespace surd {
 
-/// How often the logged training loss shot up; see statistics::loss_spikes().
+/// How often the logged training loss shot up; see statistics::loss_spikes(). Needs train.log_every of at most 5.
 class LossSpikes : public StudyMetric {
  public:
   using Options = NoOptions;
   explicit LossSpikes(const Options&) {}
   std::optional<MetricValue> of_run(const RunView& view) const override {
-    std::vector<double> losses;  // the last update of a run that diverges may have none
-    for (const UpdateRecord& record : view.run.metrics.updates)
-      if (std::isfinite(record.loss)) losses.push_back(record.loss);
-    if (losses.empty()) return std::nullopt;
-    return MetricValue{static_cast<double>(statistics::loss_spikes(losses)), false};
+    std::vector<std::uint64_t> updates;
+    std::vector<double> losses;
+    for (const UpdateRecord& record : view.run.metrics.updates) {
+      if (!std::isfinite(record.loss)) continue;  // the last update of a run that diverges may have none
+      updates.push_back(record.update);
+      losses.push_back(record.loss);
+    }
+    const auto spikes = statistics::loss_spikes(updates, losses);
+    return spikes ? std::optional<MetricValue>(static_cast<double>(*spikes)) : std::nullopt;
   }
 };
 

@@ -9,6 +9,8 @@
 
 namespace surd {
 
+std::vector<std::string> names_of(ComparedBy) { return {"difference", "ratio"}; }
+
 std::optional<MetricValue> StudyMetric::of_run(const RunView&) const {
   throw Error("metric: it is one of a whole tuning, not of a run");
 }
@@ -24,7 +26,8 @@ MetricRegistry& metric_kinds() {
     built_in.add<InitialValue>("initial_value", "before the first update");
     built_in.add<UpdatesTo>("updates_to", "updates until a target is met for three evaluations in a row");
     built_in.add<GradientNorm>("gradient_norm", "of the logged global norms before clipping");
-    built_in.add<LossSpikes>("loss_spikes", "losses far above the 50 before them, those close together as one");
+    built_in.add<LossSpikes>("loss_spikes",
+                             "losses far above those of the 50 updates before; those close together are one");
     built_in.add<DivergedShare>("diverged", "1 for a NaN or Inf, or a final loss above the initial one; else 0");
     built_in.add<ProbeMetric>("probe", "a number of probe.jsonl");
     built_in.add<Expression>("expression", "a formula over other metrics and numbers of levels");

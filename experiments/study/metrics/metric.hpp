@@ -2,6 +2,7 @@
 
 #include "autograd/base/registry.hpp"
 #include "experiments/run/run_result.hpp"
+#include "experiments/study/statistics/bounded.hpp"
 
 #include <functional>
 #include <map>
@@ -13,10 +14,12 @@
 /// loss_spikes.hpp, the shortest.
 namespace surd {
 
-struct MetricValue {
-  double value = 0;
-  bool censored = false;  ///< the true value is not reached: it lies at or beyond this one
-};
+/// A number of a run. It is censored where only a bound is known, e.g. because the run ended before its target.
+using MetricValue = statistics::Bounded;
+
+/// How values are compared: by their difference, or by their ratio, as times and rates are.
+enum class ComparedBy { difference, ratio };
+std::vector<std::string> names_of(ComparedBy);
 
 /// What a metric of a run is found from.
 struct RunView {
@@ -43,6 +46,7 @@ class StudyMetric {
   virtual bool of_tuning() const { return false; }
 
   virtual bool lower_is_better() const { return true; }
+  virtual ComparedBy compared_by() const { return ComparedBy::difference; }
   /// Whether it needs the evaluation before the first update, which runs make if train.evaluate_at_start is true.
   virtual bool needs_start() const { return false; }
   /// Whether it needs probe.jsonl, which runs write if probe.every is above 0.

@@ -18,14 +18,14 @@ std::optional<MetricValue> ProbeMetric::of_run(const RunView& view) const {
   if (values.empty()) return std::nullopt;
   switch (options_.at) {
     case ProbeAt::first: break;
-    case ProbeAt::last: return MetricValue{values.back(), false};
-    case ProbeAt::mean: return MetricValue{statistics::mean(values), false};
+    case ProbeAt::last: return values.back();
+    case ProbeAt::mean: return statistics::mean(values);
     case ProbeAt::max:
       if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); }))
         return std::nullopt;
-      return MetricValue{*std::max_element(values.begin(), values.end()), false};
+      return *std::max_element(values.begin(), values.end());
   }
-  return MetricValue{values.front(), false};
+  return values.front();
 }
 
 }  // namespace surd

@@ -81,8 +81,23 @@ std::string number_text(double value) {
 }
 
 std::string number_text(double value, const statistics::Interval& interval) {
-  if (!std::isfinite(interval.low) || !std::isfinite(interval.high)) return number_text(value);
-  return fmt::format("{} [{}, {}]", number_text(value), number_text(interval.low), number_text(interval.high));
+  return number_text(Estimate{value, interval});
+}
+
+std::string number_text(const MetricValue& value) {
+  if (value.known()) return number_text(value.low);
+  const bool low = std::isfinite(value.low), high = std::isfinite(value.high);
+  if (low && high) return fmt::format("{} to {}", number_text(value.low), number_text(value.high));
+  return low ? "≥ " + number_text(value.low) : high ? "≤ " + number_text(value.high) : number_text(nan);
+}
+
+std::string number_text(const Estimate& estimate) {
+  const auto& [low, high] = estimate.interval;
+  if (std::isnan(low) || std::isnan(high) || (std::isinf(low) && std::isinf(high))) return number_text(estimate.value);
+  const auto end = [](double value) {
+    return std::isinf(value) ? std::string(value > 0 ? "∞" : "-∞") : number_text(value);
+  };
+  return fmt::format("{} [{}, {}]", number_text(estimate.value), end(low), end(high));
 }
 
 Json to_json(const Table& table) {
@@ -100,7 +115,7 @@ Json to_json(const Chart& chart) {
 }
 
 Table table_of(const Chart& chart) {
-  Table table{chart.title + ": mean [95 % interval] over seeds", {}, {}};
+  Table table{chart.title + ": pseudo-median [95 % interval] over seeds", {}, {}};
   const bool panels = chart.panels.size() > 1;
   if (panels) table.columns.emplace_back("panel");
   table.columns.push_back(chart.x.title);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/study/statistics/statistics.hpp"
+#include "experiments/study/verdicts/estimate.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +20,9 @@ inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 std::string number_text(double value);
 /// "0.5 [0.4, 0.6]"; without a usable interval only the number.
 std::string number_text(double value, const statistics::Interval& interval);
+/// The same with "≥ " or "≤ " where only a bound is known.
+std::string number_text(const MetricValue& value);
+std::string number_text(const Estimate& estimate);
 
 struct Table {
   std::string caption;

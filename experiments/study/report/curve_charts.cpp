@@ -47,10 +47,13 @@ Chart learning_curve(const StudyRuns& runs, const Quantity& quantity, Regime reg
   for (const Panel& panel : chart.panels)
     for (const Series& series : panel.series)
       if (series.kind == Series::Kind::mean) means.insert(means.end(), series.y.begin(), series.y.end());
-  chart.note = "Lines are means over seeds, bands their 95 % bootstrap intervals, faint lines the single seeds.";
+  chart.note =
+      "Lines are pseudo-medians over seeds, bands their 95 % intervals (from six seeds on), faint lines the single "
+      "seeds.";
   if (diverged > 0)
     chart.note += fmt::format(
-        " Diverged runs: {}; the line of such a run ends, and the mean takes it from there on for its first value, as "
+        " Diverged runs: {}; the line of such a run ends, and the pseudo-median takes it from there on for its first "
+        "value, as "
         "the metrics do.",
         diverged);
   if (quantity.value == &EvaluationRecord::loss) {

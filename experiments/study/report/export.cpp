@@ -34,11 +34,11 @@ std::string table(const Cells& names, const std::vector<Cells>& rows) {
   return text + "\n";
 }
 
-std::string text_of(const statistics::Interval& interval) {
+std::string interval_text(const statistics::Interval& interval) {
   return fmt::format("[{}, {}]", short_number(interval.low), short_number(interval.high));
 }
 
-std::string text_of(const std::vector<Change>& settings) {
+std::string settings_text(const std::vector<Change>& settings) {
   Cells words;
   for (const Change& change : settings) words.push_back(fmt::format("{}={}", change.key, change.value));
   return fmt::format("{}", fmt::join(words, ", "));
@@ -56,11 +56,12 @@ std::vector<Cells> hypothesis_rows(const Study& study, const Analysis& analysis)
     for (std::size_t i = 0; i < result.checks.size(); ++i) {
       const Check& check = result.checks[i];
       const bool known = !check.values.empty();
-      std::string effect = known ? short_number(check.effect) : "";
+      std::string effect = known ? text_of(check.effect.value) : "";
+      if (known && !check.expected && check.compared_by == ComparedBy::ratio) effect += " times";
       if (known && check.expected)
         effect += fmt::format(" for {} ± {}", short_number(*check.expected), short_number(*check.tolerance));
       rows.push_back({i == 0 ? first[0] : "", i == 0 ? first[1] : name_of(check.verdict), check.label, effect,
-                      known ? text_of(check.interval) : "", i == 0 ? last[0] : "", i == 0 ? last[1] : "",
+                      known ? interval_text(check.effect.interval) : "", i == 0 ? last[0] : "", i == 0 ? last[1] : "",
                       std::to_string(check.seeds.size())});
     }
   }
@@ -72,8 +73,8 @@ std::vector<Cells> summary_rows(const Study& study, const Analysis& analysis) {
   for (const ArmSummary& summary : analysis.summaries) {
     const std::string unit = study.metric(summary.metric).unit;
     rows.push_back({summary.metric + (unit.empty() ? "" : " (" + unit + ")"), study.arms[summary.arm].name,
-                    name_of(summary.regime), short_number(summary.mean), text_of(summary.interval),
-                    std::to_string(summary.seeds.size()), std::to_string(summary.censored)});
+                    name_of(summary.regime), text_of(summary.estimate.value), interval_text(summary.estimate.interval),
+                    std::to_string(summary.seeds.size()), std::to_string(summary.censored())});
   }
   return rows;
 }
@@ -81,8 +82,8 @@ std::vector<Cells> summary_rows(const Study& study, const Analysis& analysis) {
 std::vector<Cells> ending_rows(const Study& study, const Analysis& analysis) {
   std::vector<Cells> rows;
   for (const Endings& endings : analysis.endings)
-    rows.push_back({study.arms[endings.arm].name, text_of(endings.settings), std::to_string(endings.runs),
-                    std::to_string(endings.diverged), text_of(endings.diverged_interval),
+    rows.push_back({study.arms[endings.arm].name, settings_text(endings.settings), std::to_string(endings.runs),
+                    std::to_string(endings.diverged), interval_text(endings.diverged_interval),
                     std::to_string(endings.failed)});
   return rows;
 }
@@ -91,7 +92,7 @@ std::vector<Cells> tuned_rows(const Study& study, const Analysis& analysis) {
   std::vector<Cells> rows;
   for (std::size_t arm = 0; arm < analysis.tuned.size(); ++arm) {
     const Tuned& tuned = analysis.tuned[arm];
-    rows.push_back({study.arms[arm].name, tuned.done ? text_of(tuned.settings) : "not done",
+    rows.push_back({study.arms[arm].name, tuned.done ? settings_text(tuned.settings) : "not done",
                     tuned.at_edge ? "yes" : "no", std::to_string(tuned.runs.size())});
   }
   return rows;
@@ -127,8 +128,8 @@ std::string to_markdown(const Study& study, const Analysis& analysis) {
   for (const HypothesisResult& result : analysis.hypotheses)
     text += fmt::format("- {}: {}\n", study.hypotheses[result.hypothesis].name, result.reason);
   text += "\n## Arms\n\n";
-  text +=
-      table({"Metric", "Arm", "Rates", "Mean", "95 % interval", "Seeds", "Censored"}, summary_rows(study, analysis));
+  text += table({"Metric", "Arm", "Rates", "Pseudo-median", "95 % interval", "Seeds", "Censored"},
+                summary_rows(study, analysis));
   text += "## Divergences\n\n";
   text += table({"Arm", "Settings", "Ended", "Diverged", "95 % interval of the share", "Failed"},
                 ending_rows(study, analysis));
@@ -139,18 +140,27 @@ std::string to_markdown(const Study& study, const Analysis& analysis) {
   if (!analysis.factor_effects.empty()) {
     std::vector<Cells> rows;
     for (const auto& effect : analysis.factor_effects)
-      rows.push_back(
-          {fmt::format("{}", fmt::join(effect.axes, " x ")), short_number(effect.effect), text_of(effect.interval)});
+      rows.push_back({fmt::format("{}", fmt::join(effect.axes, " x ")), text_of(effect.effect.value),
+                      interval_text(effect.effect.interval)});
     text += fmt::format("## Effects of the factors on {}\n\n", study.metrics.front().name);
-    text += table({"Factors", "Half the mean difference", "95 % interval"}, rows);
+    text += table(
+        {"Factors",
+         study.metrics.front().compared_by == ComparedBy::ratio ? "Root of the mean ratio" : "Half the mean difference",
+         "95 % interval"},
+        rows);
   }
   return text;
+}
+
+const char* bound_word(const MetricValue& value) {
+  if (value.known()) return "exactly";
+  return value.low > -statistics::infinity ? "at_least" : value.high < statistics::infinity ? "at_most" : "unknown";
 }
 
 std::string to_csv(const Study& study, const KnownResults& known) {
   Cells header = {"run"};
   for (const Axis& axis : study.axes) header.push_back(axis.name);
-  for (const char* name : {"settings", "seed", "status", "metric", "value", "unit", "censored"}) header.push_back(name);
+  for (const char* name : {"settings", "seed", "status", "metric", "value", "unit", "bound"}) header.push_back(name);
   std::string text = csv_row(header);
 
   for (const PlannedRun& run : plan(study, known)) {
@@ -159,14 +169,14 @@ std::string to_csv(const Study& study, const KnownResults& known) {
     Cells left = {id};
     for (std::size_t i = 0; i < study.axes.size(); ++i)
       left.push_back(study.axes[i].levels[study.arms[run.arm].levels[i]].name);
-    left.insert(left.end(), {text_of(run.settings), std::to_string(run.seed),
+    left.insert(left.end(), {settings_text(run.settings), std::to_string(run.seed),
                              result == nullptr ? "missing" : name_of(result->status)});
     for (const MetricSpec& metric : study.metrics) {
       if (metric.metric->of_tuning()) continue;
       const auto value = result == nullptr ? std::nullopt : metric_value(study, metric, run.arm, *result);
       Cells cells = left;
-      cells.insert(cells.end(), {metric.name, value ? fmt::format("{}", value->value) : "", metric.unit,
-                                 value && value->censored ? "1" : "0"});
+      cells.insert(cells.end(), {metric.name, value ? fmt::format("{}", value->nearest()) : "", metric.unit,
+                                 value ? bound_word(*value) : ""});
       text += csv_row(cells);
     }
   }

@@ -132,12 +132,12 @@ std::optional<Chart> axis_chart(const StudyRuns& runs, const MetricSpec& metric,
       line = lines.insert(lines.end(), {name, Series::Kind::mean, number, {}, {}, {}, {}, {}});
     }
     line->x.push_back(*study.axes[axis].levels[arm.levels[axis]].value);
-    line->y.push_back(summary.mean);
-    line->low.push_back(summary.interval.low);
-    line->high.push_back(summary.interval.high);
+    line->y.push_back(summary.estimate.value.nearest());
+    line->low.push_back(summary.estimate.interval.low);
+    line->high.push_back(summary.estimate.interval.high);
     xs.push_back(line->x.back());
-    ys.push_back(summary.mean);
-    censored += summary.censored;
+    ys.push_back(line->y.back());
+    censored += summary.censored();
   }
   if (xs.size() < 2) return std::nullopt;
   chart.error_bars = true;
@@ -151,11 +151,10 @@ std::optional<Chart> axis_chart(const StudyRuns& runs, const MetricSpec& metric,
   });
   chart.x = {study.axes[axis].name, spans(xs, power_law ? 1 : 10), std::nullopt};
   chart.y = {metric.unit.empty() ? metric.name : fmt::format("{} ({})", metric.name, metric.unit),
-             spans(ys, power_law ? 1 : 10), std::nullopt};
-  chart.note = "Points are means over seeds with 95 % intervals.";
+             spans(ys, power_law || metric.compared_by == ComparedBy::ratio ? 1 : 10), std::nullopt};
+  chart.note = "Points are pseudo-medians over seeds with 95 % intervals.";
   if (censored > 0)
-    chart.note += fmt::format(
-        " {} runs did not reach the target and count with their length: their points lie too low.", censored);
+    chart.note += fmt::format(" Of {} runs only a bound is known; a point that rests on them is one too.", censored);
   chart.alt = extremes(chart, fmt::format("{} against {}", metric.name, study.axes[axis].name));
   chart.table = table_of(chart);
   return chart;
@@ -218,22 +217,28 @@ std::vector<Chart> factor_chart(const StudyRuns& runs) {
   chart.id = "factor-effects";
   chart.kind = Chart::Kind::intervals;
   chart.title = fmt::format("Factor effects on {}", metric.name);
-  chart.x.title = metric.unit.empty() ? "effect" : fmt::format("effect ({})", metric.unit);
-  chart.note = "Half the mean difference between the levels of each axis, and of their products; 95 % intervals.";
+  const bool ratio = metric.compared_by == ComparedBy::ratio;
+  chart.x = {ratio                 ? "effect (times)"
+             : metric.unit.empty() ? "effect"
+                                   : fmt::format("effect ({})", metric.unit),
+             ratio, std::nullopt};
+  chart.note = fmt::format("{} between the levels of each axis, and of their products; 95 % intervals.",
+                           ratio ? "The root of the mean ratio" : "Half the mean difference");
   chart.table = {chart.title, {"axes", "effect [95 % interval]"}, {}};
   Panel panel{"", {{"effect", Series::Kind::mean, 0, {}, {}, {}, {}, {}}}, {}, {}, {}};
   std::size_t clear = 0;
   for (const auto& effect : effects) {
     panel.rows.push_back(fmt::format("{}", fmt::join(effect.axes, " × ")));
-    panel.series[0].x.push_back(effect.effect);
-    panel.series[0].low.push_back(effect.interval.low);
-    panel.series[0].high.push_back(effect.interval.high);
-    clear += effect.interval.low > 0 || effect.interval.high < 0 ? 1 : 0;
-    chart.table.rows.push_back({panel.rows.back(), number_text(effect.effect, effect.interval)});
+    const auto& [low, high] = effect.effect.interval;
+    panel.series[0].x.push_back(effect.effect.value.nearest());
+    panel.series[0].low.push_back(low);
+    panel.series[0].high.push_back(high);
+    clear += low > (ratio ? 1 : 0) || high < (ratio ? 1 : 0) ? 1 : 0;
+    chart.table.rows.push_back({panel.rows.back(), number_text(effect.effect)});
   }
   chart.panels.push_back(std::move(panel));
-  chart.alt =
-      fmt::format("The intervals of {} of {} factor effects on {} leave out 0.", clear, effects.size(), metric.name);
+  chart.alt = fmt::format("The intervals of {} of {} factor effects on {} leave out {}.", clear, effects.size(),
+                          metric.name, ratio ? 1 : 0);
   return {std::move(chart)};
 }
 

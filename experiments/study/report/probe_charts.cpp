@@ -47,7 +47,8 @@ Chart probe_chart(const StudyRuns& runs, const Quantity& quantity, Regime regime
     chart.panels.push_back(std::move(panel));
   }
   chart.y.log = spans(means, 30);
-  chart.note = "One panel a module; lines are means over seeds, bands their 95 % bootstrap intervals.";
+  chart.note =
+      "One panel a module; lines are pseudo-medians over seeds, bands their 95 % intervals (from six seeds on).";
   chart.alt = extremes(chart, quantity.title + std::string(" against update"));
   chart.table = table_of(chart);
   return chart;

@@ -8,7 +8,6 @@ namespace surd::report {
 namespace {
 
 constexpr std::size_t arms_in_one_panel = 6;
-constexpr std::size_t resamples = 2'000;  // of a band with hundreds of points; verdicts take more
 
 }  // namespace
 
@@ -88,11 +87,11 @@ void add_curves(Panel& panel, const std::string& name, std::size_t style, const 
   for (const auto& [x, values] : by_x) {
     mean.x.push_back(x);
     mean.counts.push_back(values.size());
-    mean.y.push_back(values.empty() ? nan : statistics::mean(values));
-    const auto interval =
-        values.size() < 2 ? statistics::Interval{nan, nan} : statistics::bca_interval(values, 0.95, resamples);
-    mean.low.push_back(interval.low);
-    mean.high.push_back(interval.high);
+    const Estimate estimate =
+        estimate_of(ComparedBy::difference, std::vector<MetricValue>(values.begin(), values.end()));
+    mean.y.push_back(estimate.value.nearest());
+    mean.low.push_back(estimate.interval.low);
+    mean.high.push_back(estimate.interval.high);
   }
   panel.series.push_back(std::move(faint));
   panel.series.push_back(std::move(mean));

@@ -51,9 +51,9 @@ const char* description(Regime regime);  ///< "shared settings"
 using Points = std::vector<std::pair<double, double>>;
 struct SeedCurve {
   Points points;
-  std::optional<double> afterwards;  ///< what the mean takes it for where it has no number (any more)
+  std::optional<double> afterwards;  ///< what the line takes it for where it has no number (any more)
 };
-/// Adds to the panel the mean with its band over seeds, and the faint lines of the seeds.
+/// Adds to the panel the pseudo-median with its band over seeds, and the faint lines of the seeds.
 void add_curves(Panel& panel, const std::string& name, std::size_t style, const std::vector<SeedCurve>& seeds);
 
 std::vector<Chart> learning_curves(const StudyRuns& runs);

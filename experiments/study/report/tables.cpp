@@ -19,6 +19,12 @@ std::string tuning_words(const Study& study, Regime regime) {
   return fmt::format("tuned each arm: {} on {} seeds of its own", text, study.tuning->seeds.size());
 }
 
+/// "1.5 times [1.2, 1.9]" of a ratio.
+std::string effect_text(const Check& check) {
+  const bool ratio = check.compared_by == ComparedBy::ratio && !check.expected;
+  return number_text(check.effect) + (ratio ? " times" : "");
+}
+
 Table check_table(const HypothesisResult& result, const std::string& name) {
   Table table{"What was measured: " + name,
               {"arms", "verdict", "effect [95 % interval]", "expected", "tolerance", "seeds", "value of each seed"},
@@ -29,7 +35,7 @@ Table check_table(const HypothesisResult& result, const std::string& name) {
       values +=
           fmt::format("{}{}{}", i > 0 ? ", " : "", i < check.seeds.size() ? fmt::format("{}: ", check.seeds[i]) : "",
                       number_text(check.values[i]));
-    table.rows.push_back({check.label, name_of(check.verdict), number_text(check.effect, check.interval),
+    table.rows.push_back({check.label, name_of(check.verdict), effect_text(check),
                           check.expected ? number_text(*check.expected) : "–",
                           check.tolerance ? number_text(*check.tolerance) : "–", std::to_string(check.seeds.size()),
                           values.empty() ? "–" : values});
@@ -49,20 +55,17 @@ std::string evidence(const StudyRuns& runs, const HypothesisResult& result) {
   std::string text;
   if (result.checks.size() == 1) {
     const Check& check = result.checks.front();
-    text = fmt::format("effect {} on {}, {} seeds", number_text(check.effect, check.interval),
+    text = fmt::format("effect {} on {}, {} seeds", effect_text(check),
                        hypothesis.metric.empty() ? "the loss curve" : hypothesis.metric, check.seeds.size());
   } else if (!result.checks.empty()) {
     const auto good = std::count_if(result.checks.begin(), result.checks.end(),
                                     [](const Check& check) { return check.verdict == Verdict::supported; });
     text = fmt::format("{} of {} arms as expected in {}", good, result.checks.size(), hypothesis.metric);
     const auto worst = std::max_element(result.checks.begin(), result.checks.end(), [](const auto& a, const auto& b) {
-      const auto off = [](const Check& c) {
-        return c.expected ? std::abs(c.effect - *c.expected) : std::abs(c.effect);
-      };
+      const auto off = [](const Check& c) { return std::abs(c.effect.value.nearest() - c.expected.value_or(0)); };
       return off(a) < off(b);
     });
-    text += fmt::format("; furthest off: {} with {}, {} seeds", worst->label,
-                        number_text(worst->effect, worst->interval), worst->seeds.size());
+    text += fmt::format("; furthest off: {} with {}, {} seeds", worst->label, effect_text(*worst), worst->seeds.size());
   } else {
     text = "nothing measured yet";
   }
@@ -107,7 +110,7 @@ Json claims(const StudyRuns& runs, const Json& hypotheses) {
 }
 
 Table arm_table(const StudyRuns& runs) {
-  Table table{"Every metric of every arm: mean [95 % interval] over seeds", {"arm", "regime"}, {}};
+  Table table{"Every metric of every arm: pseudo-median [95 % interval] over seeds", {"arm", "regime"}, {}};
   for (const MetricSpec& metric : runs.study.metrics)
     table.columns.push_back(metric.unit.empty() ? metric.name : fmt::format("{} ({})", metric.name, metric.unit));
   for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm) {
@@ -119,9 +122,9 @@ Table arm_table(const StudyRuns& runs) {
         for (const ArmSummary& summary : runs.analysis.summaries) {
           if (summary.arm != arm || summary.regime != regime || summary.metric != metric.name) continue;
           any = true;
-          text = number_text(summary.mean, summary.interval);
-          if (summary.censored > 0)
-            text += fmt::format(" ({} of {} censored)", summary.censored, summary.values.size());
+          text = number_text(summary.estimate);
+          if (summary.censored() > 0)
+            text += fmt::format(" ({} of {} censored)", summary.censored(), summary.values.size());
         }
         row.push_back(std::move(text));
       }

@@ -32,7 +32,7 @@ Sweep sweep(const StudyRuns& runs, std::size_t arm, const TuningAxis& axis) {
     for (const Change& change : run.settings)
       if (change.key != axis.key) others += change.key + "=" + change.value + ",";
     if (const auto value = metric_value(runs.study, metric, arm, *result))
-      by_others[others][*x].push_back(value->value);
+      by_others[others][*x].push_back(value->nearest());
   }
   Sweep longest;
   for (auto& [others, found] : by_others)
@@ -48,8 +48,7 @@ std::string metrics_of_tuning(const StudyRuns& runs) {
     std::vector<std::string> arms;
     for (const ArmSummary& summary : runs.analysis.summaries)
       if (summary.metric == metric.name)
-        arms.push_back(
-            fmt::format("{} {}", runs.study.arms[summary.arm].name, number_text(summary.mean, summary.interval)));
+        arms.push_back(fmt::format("{} {}", runs.study.arms[summary.arm].name, number_text(summary.estimate)));
     if (!arms.empty()) text += fmt::format(" {}: {}.", metric.name, fmt::join(arms, "; "));
   }
   return text;

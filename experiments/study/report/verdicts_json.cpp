@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include "experiments/study/file/claims.hpp"
 
+#include <cmath>
+
 namespace surd {
 namespace {
 
@@ -10,7 +12,11 @@ using Json = nlohmann::ordered_json;
 
 // A NaN or an infinity, which JSON has no word for, is written as null.
 
-Json to_json(const statistics::Interval& interval) { return Json::array({interval.low, interval.high}); }
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json to_json(const statistics::Interval& interval) {
+  return Json::array({number(interval.low), number(interval.high)});
+}
 
 Json to_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
@@ -18,6 +24,22 @@ Json to_json(const std::vector<Change>& settings) {
   Json json = Json::object();
   for (const Change& change : settings) json[change.key] = change.value;
   return json;
+}
+
+/// Values as numbers, and beside them which are only bounds.
+void add_values(Json& json, const std::vector<MetricValue>& values) {
+  json["values"] = Json::array();
+  json["bounds"] = Json::array();
+  for (const MetricValue& value : values) {
+    json["values"].push_back(number(value.nearest()));
+    json["bounds"].push_back(bound_word(value));
+  }
+}
+
+Json to_json(const Estimate& estimate) {
+  return {{"pseudo_median", number(estimate.value.nearest())},
+          {"bound", bound_word(estimate.value)},
+          {"interval", to_json(estimate.interval)}};
 }
 
 Json levels_of(const Study& study, const Arm& arm) {
@@ -28,14 +50,15 @@ Json levels_of(const Study& study, const Arm& arm) {
 }
 
 Json to_json(const Check& check) {
-  return {{"label", check.label},
-          {"verdict", name_of(check.verdict)},
-          {"effect", check.effect},
-          {"interval", to_json(check.interval)},
-          {"expected", to_json(check.expected)},
-          {"tolerance", to_json(check.tolerance)},
-          {"seeds", check.seeds},
-          {"values", check.values}};
+  Json json = {{"label", check.label},
+               {"verdict", name_of(check.verdict)},
+               {"compared_by", name_of(check.compared_by)},
+               {"effect", to_json(check.effect)},
+               {"expected", to_json(check.expected)},
+               {"tolerance", to_json(check.tolerance)},
+               {"seeds", check.seeds}};
+  add_values(json, check.values);
+  return json;
 }
 
 Json to_json(const Study& study, const HypothesisResult& result) {
@@ -91,16 +114,19 @@ std::string to_json(const Study& study, const Analysis& analysis) {
                               {"sentence", claim.sentence}});
   for (const HypothesisResult& result : analysis.hypotheses) json["hypotheses"].push_back(to_json(study, result));
   for (const Arm& arm : study.arms) json["arms"].push_back({{"name", arm.name}, {"levels", levels_of(study, arm)}});
-  for (const ArmSummary& summary : analysis.summaries)
-    json["summaries"].push_back({{"arm", study.arms[summary.arm].name},
-                                 {"regime", name_of(summary.regime)},
-                                 {"metric", summary.metric},
-                                 {"unit", study.metric(summary.metric).unit},
-                                 {"mean", summary.mean},
-                                 {"interval", to_json(summary.interval)},
-                                 {"censored", summary.censored},
-                                 {"seeds", summary.seeds},
-                                 {"values", summary.values}});
+  for (const ArmSummary& summary : analysis.summaries) {
+    const MetricSpec& metric = study.metric(summary.metric);
+    Json one = {{"arm", study.arms[summary.arm].name},
+                {"regime", name_of(summary.regime)},
+                {"metric", summary.metric},
+                {"unit", metric.unit},
+                {"compared_by", name_of(metric.compared_by)},
+                {"estimate", to_json(summary.estimate)},
+                {"censored", summary.censored()},
+                {"seeds", summary.seeds}};
+    add_values(one, summary.values);
+    json["summaries"].push_back(std::move(one));
+  }
   for (const Endings& endings : analysis.endings)
     json["endings"].push_back({{"arm", study.arms[endings.arm].name},
                                {"settings", to_json(endings.settings)},
@@ -115,8 +141,7 @@ std::string to_json(const Study& study, const Analysis& analysis) {
                              {"at_edge", analysis.tuned[arm].at_edge},
                              {"runs", analysis.tuned[arm].runs.size()}});
   for (const auto& effect : analysis.factor_effects)
-    json["factor_effects"].push_back(
-        {{"axes", effect.axes}, {"effect", effect.effect}, {"interval", to_json(effect.interval)}});
+    json["factor_effects"].push_back({{"axes", effect.axes}, {"effect", to_json(effect.effect)}});
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

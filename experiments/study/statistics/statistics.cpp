@@ -1,13 +1,13 @@
 #include "experiments/study/statistics/statistics.hpp"
 
 #include "autograd/base/error.hpp"
-#include "autograd/base/random.hpp"
 
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace surd::statistics {
@@ -15,59 +15,33 @@ namespace {
 
 const boost::math::normal standard_normal;
 
-/// The quantile of sorted values, linear between them (type 7 of Hyndman & Fan 1996, as NumPy's default).
-double quantile_of_sorted(const std::vector<double>& sorted, double share) {
-  const double position = share * static_cast<double>(sorted.size() - 1);
-  const auto below = std::min(static_cast<std::size_t>(position), sorted.size() - 1);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
-std::vector<double> resampled_means(const std::vector<double>& values, std::size_t resamples) {
-  const std::size_t n = values.size(), blocks = (n + 3) / 4;
-  const random::Stream stream(0, "statistics", "bootstrap");
-  std::vector<std::uint32_t> words(4 * blocks);
-  std::vector<double> means(resamples);
-  for (std::size_t r = 0; r < resamples; ++r) {
-    stream.blocks(r * blocks, blocks, words.data());
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += values[(std::uint64_t{words[i]} * n) >> 32];
-    means[r] = sum / static_cast<double>(n);
-  }
+/// The means of all pairs of values, each with itself too (Walsh 1949), in rising order. The mean of two infinities of
+/// different sign, of which nothing is known, is where `unknown` puts it.
+std::vector<double> walsh_averages(const std::vector<double>& values, double unknown) {
+  std::vector<double> means;
+  means.reserve(values.size() * (values.size() + 1) / 2);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      const double mean = values[i] / 2 + values[j] / 2;
+      means.push_back(std::isnan(mean) ? unknown : mean);
+    }
+  std::sort(means.begin(), means.end());
   return means;
 }
 
-/// How often the sum of randomly signed differences is one that `counts`, as a share of all 2^n or of those drawn.
-template <class Counts>
-double share_of_flips(const std::vector<double>& differences, Counts counts) {
-  const std::size_t n = differences.size();
-  constexpr std::size_t enumerated = 16, draws = 100'000;
-  std::size_t hits = 0;
-  if (n <= enumerated) {
-    for (std::uint32_t flips = 0; flips < (1U << n); ++flips) {
-      double sum = 0;
-      for (std::size_t i = 0; i < n; ++i) sum += (flips >> i & 1U) != 0 ? -differences[i] : differences[i];
-      hits += counts(sum);
+/// P(W <= w) for each w, where W is the sum of those of the ranks 1 ... n whose coin shows heads.
+std::vector<double> signed_rank_distribution(std::size_t n) {
+  std::vector<double> share = {1};
+  for (std::size_t rank = 1; rank <= n; ++rank) {
+    std::vector<double> next(share.size() + rank);
+    for (std::size_t sum = 0; sum < share.size(); ++sum) {
+      next[sum] += share[sum] / 2;
+      next[sum + rank] += share[sum] / 2;
     }
-    return static_cast<double>(hits) / static_cast<double>(1U << n);
+    share = std::move(next);
   }
-  const random::Stream stream(0, "statistics", "sign flips");
-  const std::size_t blocks = (n + 127) / 128;
-  std::vector<std::uint32_t> words(4 * blocks);
-  for (std::size_t draw = 0; draw < draws; ++draw) {
-    stream.blocks(draw * blocks, blocks, words.data());
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += (words[i / 32] >> (i % 32) & 1U) != 0 ? -differences[i] : differences[i];
-    hits += counts(sum);
-  }
-  return static_cast<double>(hits + 1) / static_cast<double>(draws + 1);
-}
-
-/// How far apart two sums of these numbers may be merely because they were added in another order.
-double rounding(const std::vector<double>& differences) {
-  double sum = 0;
-  for (const double difference : differences) sum += std::fabs(difference);
-  return 1e-12 * sum;
+  std::partial_sum(share.begin(), share.end(), share.begin());
+  return share;
 }
 
 double sum_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
@@ -75,8 +49,8 @@ double sum_of(const std::vector<double>& values) { return std::accumulate(values
 }  // namespace
 
 // Of Boost.Math 1.74 only the median is used: its mean and least-squares line round otherwise, which would change the
-// last digits of stored verdicts; it has no quantile of a sample, no bootstrap and no Wilson interval; and its
-// median_absolute_deviation gives the middle value instead of its deviation (10 for 10, 11, 13).
+// last digits of stored verdicts; it has no signed ranks and no Wilson interval; and its median_absolute_deviation
+// gives the middle value instead of its deviation (10 for 10, 11, 13).
 double mean(const std::vector<double>& values) {
   expect(!values.empty(), "mean", "takes at least one value");
   return sum_of(values) / static_cast<double>(values.size());
@@ -87,51 +61,47 @@ double median(std::vector<double> values) {
   return boost::math::statistics::median(values);
 }
 
-Interval bca_interval(const std::vector<double>& values, double confidence, std::size_t resamples) {
-  expect(!values.empty(), "bca_interval", "takes at least one value");
-  expect(confidence > 0 && confidence < 1, "bca_interval", "confidence must be in (0, 1); got {}", confidence);
-  expect(resamples > 0, "bca_interval", "takes at least one resample");
-  const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
-  if (*least == *greatest) return {*least, *greatest};
-
-  const double estimate = mean(values);
-  std::vector<double> means = resampled_means(values, resamples);
-  std::sort(means.begin(), means.end());
-
-  // Bias: where the estimate lies among the resampled ones; those that equal it count half.
-  const double tie = rounding(values) / static_cast<double>(values.size());
-  const auto below = std::lower_bound(means.begin(), means.end(), estimate - tie) - means.begin();
-  const auto not_above = std::upper_bound(means.begin(), means.end(), estimate + tie) - means.begin();
-  const auto count = static_cast<double>(resamples);
-  const double rank = std::clamp(static_cast<double>(below + not_above) / 2 / count, 0.5 / count, 1 - 0.5 / count);
-  const double bias = boost::math::quantile(standard_normal, rank);
-
-  // Acceleration: the skewness of the jackknife's estimates, which for a mean is that of the values.
-  double squares = 0, cubes = 0;
-  for (const double value : values) {
-    const double d = value - estimate;
-    squares += d * d;
-    cubes += d * d * d;
-  }
-  const double acceleration = cubes / (6 * std::pow(squares, 1.5));
-
-  const auto end = [&](double share) {
-    const double z = bias + boost::math::quantile(standard_normal, share);
-    return quantile_of_sorted(means, boost::math::cdf(standard_normal, bias + z / (1 - acceleration * z)));
-  };
-  return {end((1 - confidence) / 2), end((1 + confidence) / 2)};
+double pseudo_median(const std::vector<double>& values) {
+  expect(!values.empty(), "pseudo_median", "takes at least one value");
+  constexpr double nowhere = std::numeric_limits<double>::quiet_NaN();
+  const bool opposed =
+      std::count(values.begin(), values.end(), infinity) > 0 && std::count(values.begin(), values.end(), -infinity) > 0;
+  return opposed ? nowhere : median(walsh_averages(values, nowhere));
 }
 
-double sign_flip_p(const std::vector<double>& differences) {
-  expect(!differences.empty(), "sign_flip_p", "takes at least one difference");
-  const double least = std::fabs(sum_of(differences)) - rounding(differences);
-  return share_of_flips(differences, [&](double sum) { return std::fabs(sum) >= least; });
+Interval pseudo_median_interval(const std::vector<double>& values, double confidence) {
+  expect(!values.empty(), "pseudo_median_interval", "takes at least one value");
+  expect(confidence > 0 && confidence < 1, "pseudo_median_interval", "confidence must be in (0, 1); got {}",
+         confidence);
+  const std::vector<double> at_most = signed_rank_distribution(values.size());
+  const double each_side = (1 - confidence) / 2;
+  // A mean of pairs is outside if so few are beyond it that the test rejects.
+  const auto outside = static_cast<std::size_t>(
+      std::upper_bound(at_most.begin(), at_most.end(), each_side * (1 + 1e-12)) - at_most.begin());
+  if (outside == 0) return {-infinity, infinity};
+  const std::vector<double> low = walsh_averages(values, -infinity), high = walsh_averages(values, infinity);
+  return {low[outside - 1], high[high.size() - outside]};
 }
 
-double sign_flip_p_above(const std::vector<double>& differences) {
-  expect(!differences.empty(), "sign_flip_p_above", "takes at least one difference");
-  const double least = sum_of(differences) - rounding(differences);
-  return share_of_flips(differences, [&](double sum) { return sum >= least; });
+double signed_rank_p_above(const std::vector<double>& values, double bound, Ties ties) {
+  expect(!values.empty(), "signed_rank_p_above", "takes at least one value");
+  double largest = std::fabs(bound);
+  for (const double value : values)
+    if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+  const double rounding = 1e-12 * largest;  // means that are no farther from the bound are ties
+  const double least = bound + (ties == Ties::against ? rounding : -rounding);
+  const std::vector<double> means = walsh_averages(values, -infinity);
+  const auto first_above = ties == Ties::against ? std::upper_bound(means.begin(), means.end(), least)
+                                                 : std::lower_bound(means.begin(), means.end(), least);
+  const auto not_above = static_cast<std::size_t>(first_above - means.begin());
+  // As many means are above the bound as the ranks of the values above it add up to, and W is symmetric.
+  return std::min(1.0, signed_rank_distribution(values.size())[not_above]);
+}
+
+double signed_rank_p_below(const std::vector<double>& values, double bound, Ties ties) {
+  std::vector<double> turned;
+  for (const double value : values) turned.push_back(-value);
+  return signed_rank_p_above(turned, -bound, ties);
 }
 
 std::vector<double> holm(const std::vector<double>& p) {
@@ -158,40 +128,51 @@ Interval wilson(std::size_t hits, std::size_t trials) {
   return {hits == 0 ? 0 : middle - half, hits == trials ? 1 : middle + half};
 }
 
-double log_log_slope(const std::vector<double>& x, const std::vector<double>& y) {
+Bounded log_log_slope(const std::vector<double>& x, const std::vector<Bounded>& y) {
   expect(x.size() == y.size() && x.size() >= 2, "log_log_slope", "takes two points or more; got {} x and {} y",
          x.size(), y.size());
-  std::vector<double> log_x, log_y;
+  std::vector<double> log_x;
+  std::vector<Bounded> log_y;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    expect(x[i] > 0 && y[i] > 0, "log_log_slope", "({}, {}) has no logarithm", x[i], y[i]);
+    expect(x[i] > 0 && y[i].high > 0, "log_log_slope", "({}, {}) has no logarithm", x[i], y[i].high);
     log_x.push_back(std::log(x[i]));
-    log_y.push_back(std::log(y[i]));
+    log_y.push_back(logarithm(y[i]));
   }
-  const double mean_x = mean(log_x), mean_y = mean(log_y);
-  double covariance = 0, variance = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    covariance += (log_x[i] - mean_x) * (log_y[i] - mean_y);
-    variance += (log_x[i] - mean_x) * (log_x[i] - mean_x);
-  }
+  const double mean_x = mean(log_x);
+  double variance = 0;
+  for (const double value : log_x) variance += (value - mean_x) * (value - mean_x);
   expect(variance > 0, "log_log_slope", "all x are {}", x[0]);
-  return covariance / variance;
+  Bounded slope = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) slope += (log_x[i] - mean_x) / variance * log_y[i];
+  return slope;
 }
 
-std::size_t loss_spikes(const std::vector<double>& losses, std::size_t window) {
-  expect(window > 0, "loss_spikes", "takes a window of at least one");
+double log_log_slope(const std::vector<double>& x, const std::vector<double>& y) {
+  return log_log_slope(x, std::vector<Bounded>(y.begin(), y.end())).low;
+}
+
+std::optional<std::size_t> loss_spikes(const std::vector<std::uint64_t>& updates, const std::vector<double>& losses) {
+  expect(updates.size() == losses.size(), "loss_spikes", "takes a loss for each update; got {} and {}", losses.size(),
+         updates.size());
   constexpr double deviations = 6;
-  constexpr std::size_t apart = 20;
-  std::size_t spikes = 0, last = 0;
-  for (std::size_t i = window; i < losses.size(); ++i) {
-    const auto end = losses.begin() + static_cast<std::ptrdiff_t>(i);
-    std::vector<double> before(end - static_cast<std::ptrdiff_t>(window), end);
+  constexpr std::size_t fewest = 10;
+  constexpr std::uint64_t window = 50, apart = 20;
+  bool looked = false;
+  std::size_t spikes = 0;
+  std::uint64_t last = 0;
+  for (std::size_t i = 0, first = 0; i < losses.size(); ++i) {
+    while (updates[first] + window < updates[i]) ++first;
+    if (i - first < fewest) continue;
+    looked = true;
+    std::vector<double> before(losses.begin() + static_cast<std::ptrdiff_t>(first),
+                               losses.begin() + static_cast<std::ptrdiff_t>(i));
     const double middle = median(before);
     for (double& loss : before) loss = std::fabs(loss - middle);
     if (losses[i] <= middle + deviations * median(std::move(before))) continue;
-    if (spikes == 0 || i - last > apart) ++spikes;
-    last = i;
+    if (spikes == 0 || updates[i] - last > apart) ++spikes;
+    last = updates[i];
   }
-  return spikes;
+  return looked ? std::optional<std::size_t>(spikes) : std::nullopt;
 }
 
 }  // namespace surd::statistics

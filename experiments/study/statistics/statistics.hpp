@@ -1,7 +1,10 @@
 #pragma once
 
+#include "experiments/study/statistics/bounded.hpp"
+
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 /// What studies need of statistics. Values of one run are paired by seed with those of another before they come here.
@@ -14,16 +17,26 @@ struct Interval {
 double mean(const std::vector<double>& values);
 double median(std::vector<double> values);
 
-/// 95 % bias-corrected and accelerated bootstrap interval of the mean; Efron 1987. Deterministic: the resamples are
-/// drawn from a stream of their own. Where all values are equal, both ends are that value. Throws Error for an empty
-/// vector.
-Interval bca_interval(const std::vector<double>& values, double confidence = 0.95, std::size_t resamples = 10'000);
+/// The pseudo-median, the middle of a symmetric distribution and the median of the mean of two draws from any other:
+/// the median of the means of all pairs of values, each with itself too (Hodges & Lehmann 1963). Infinite values are
+/// allowed.
+double pseudo_median(const std::vector<double>& values);
 
-/// Two-sided p of "the differences are symmetric about 0", by flipping their signs: all 2^n where n <= 16, otherwise
-/// 100,000 drawn from a stream of their own (never 0: (hits + 1) / (draws + 1)).
-double sign_flip_p(const std::vector<double>& differences);
-/// One-sided p of the same statement against a mean above 0; where all flips are made, it is at least 1/2^n.
-double sign_flip_p_above(const std::vector<double>& differences);
+/// The interval of all pseudo-medians that the signed-rank test does not reject, so that interval and test agree:
+/// signed_rank_p_above(values, low) and signed_rank_p_below(values, high) are both at most (1 - confidence) / 2, and
+/// none further in is (Hollander, Wolfe & Chicken 2014, section 3.4). Unbounded where so few values cannot reject any.
+Interval pseudo_median_interval(const std::vector<double>& values, double confidence = 0.95);
+
+/// Whether pairs of values whose mean is the bound speak against what a test would show, so that they can only make p
+/// larger, or in favour of it.
+enum class Ties { against, in_favour };
+
+/// One-sided p of "the pseudo-median is at most `bound`" (with ties in favour: "is below") by Wilcoxon's signed ranks
+/// (1945), exact for any number of values: at least 1/2^n. A value may be infinite; of a censored one, give the lower
+/// bound.
+double signed_rank_p_above(const std::vector<double>& values, double bound = 0, Ties ties = Ties::against);
+/// Likewise of "the pseudo-median is at least `bound`"; of a censored value, give the upper bound.
+double signed_rank_p_below(const std::vector<double>& values, double bound = 0, Ties ties = Ties::against);
 
 /// p values adjusted for making all these tests together; Holm 1979.
 std::vector<double> holm(const std::vector<double>& p);
@@ -33,9 +46,12 @@ Interval wilson(std::size_t hits, std::size_t trials);
 
 /// Slope of the least-squares line through (log x, log y). Throws Error for fewer than two points or any <= 0.
 double log_log_slope(const std::vector<double>& x, const std::vector<double>& y);
+/// The same where of some y only bounds are known.
+Bounded log_log_slope(const std::vector<double>& x, const std::vector<Bounded>& y);
 
-/// Counts the spikes of a loss curve: values above the median of the `window` values before them by more than 6 median
-/// absolute deviations. A value within 20 of the last one of a spike belongs to that spike. All values must be finite.
-std::size_t loss_spikes(const std::vector<double>& losses, std::size_t window = 50);
+/// Counts the spikes of a loss curve, of which some updates were logged: losses above the median of those logged in the
+/// 50 updates before by more than 6 median absolute deviations. One within 20 updates of the last belongs to the same
+/// spike. Nothing where no loss has ten others in the 50 updates before it. All losses must be finite.
+std::optional<std::size_t> loss_spikes(const std::vector<std::uint64_t>& updates, const std::vector<double>& losses);
 
 }  // namespace surd::statistics

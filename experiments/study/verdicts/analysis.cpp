@@ -46,16 +46,16 @@ std::optional<ArmSummary> summary_of(const StudyValues& values, const MetricSpec
   summary.arm = arm;
   summary.regime = regime;
   summary.metric = metric.name;
+  std::vector<MetricValue> on_scale;
   for (const std::uint64_t seed : values.seeds(metric)) {
     const StudyValues::Cell cell = values.cell(metric, arm, regime, seed);
     if (cell.gap != StudyValues::Gap::none) continue;
     summary.seeds.push_back(seed);
-    summary.values.push_back(cell.value.value);
-    summary.censored += cell.value.censored;
+    summary.values.push_back(cell.value);
+    on_scale.push_back(to_scale(metric.compared_by, cell.value).value_or(-statistics::infinity));
   }
   if (summary.values.empty()) return std::nullopt;
-  summary.mean = statistics::mean(summary.values);
-  summary.interval = statistics::bca_interval(summary.values);
+  summary.estimate = estimate_of(metric.compared_by, on_scale);
   return summary;
 }
 
@@ -71,9 +71,9 @@ void summarise(Analysis& analysis, const StudyValues& values) {
   }
 }
 
-/// Half the mean difference between the levels for every subset of the axes: the mean over all arms of the metric times
-/// the product of the subset's signs, -1 for a first level and 1 for a second (Box, Hunter & Hunter 2005, chapter 5).
-/// Nothing unless every value is there.
+/// Half the mean difference between the levels for every subset of the axes, on the metric's scale: the mean over all
+/// arms of the metric times the product of the subset's signs, -1 for a first level and 1 for a second (Box, Hunter &
+/// Hunter 2005, chapter 5). Nothing unless every value is there.
 void factor_effects(Analysis& analysis, const StudyValues& values) {
   const Study& study = values.study();
   constexpr std::size_t most_axes = 6;
@@ -83,13 +83,14 @@ void factor_effects(Analysis& analysis, const StudyValues& values) {
   if (study.arms.size() != std::size_t{1} << study.axes.size()) return;
 
   const MetricSpec& metric = study.metrics.front();
-  std::vector<std::vector<double>> by_seed;
+  std::vector<std::vector<MetricValue>> by_seed;
   for (const std::uint64_t seed : values.seeds(metric)) {
     by_seed.emplace_back();
     for (std::size_t arm = 0; arm < study.arms.size(); ++arm) {
       const StudyValues::Cell cell = values.cell(metric, arm, Regime::shared, seed);
-      if (cell.gap != StudyValues::Gap::none) return;
-      by_seed.back().push_back(cell.value.value);
+      const auto value = to_scale(metric.compared_by, cell.value);
+      if (cell.gap != StudyValues::Gap::none || !value) return;
+      by_seed.back().push_back(*value);
     }
   }
   if (by_seed.empty()) return;
@@ -97,19 +98,18 @@ void factor_effects(Analysis& analysis, const StudyValues& values) {
     Analysis::FactorEffect effect;
     for (std::size_t axis = 0; axis < study.axes.size(); ++axis)
       if ((subset >> axis & 1U) != 0) effect.axes.push_back(study.axes[axis].name);
-    std::vector<double> effects;
-    for (const std::vector<double>& value : by_seed) {
-      double sum = 0;
+    std::vector<MetricValue> effects;
+    for (const std::vector<MetricValue>& value : by_seed) {
+      MetricValue sum = 0;
       for (std::size_t arm = 0; arm < study.arms.size(); ++arm) {
         double sign = 1;
         for (std::size_t axis = 0; axis < study.axes.size(); ++axis)
           if ((subset >> axis & 1U) != 0 && study.arms[arm].levels[axis] == 0) sign = -sign;
         sum += sign * value[arm];
       }
-      effects.push_back(sum / static_cast<double>(study.arms.size()));
+      effects.push_back(1 / static_cast<double>(study.arms.size()) * sum);
     }
-    effect.effect = statistics::mean(effects);
-    effect.interval = statistics::bca_interval(effects);
+    effect.effect = estimate_of(metric.compared_by, effects);
     analysis.factor_effects.push_back(std::move(effect));
   }
   std::stable_sort(analysis.factor_effects.begin(), analysis.factor_effects.end(),
@@ -149,6 +149,11 @@ ClaimResult claim_of(const Study& study, const std::vector<HypothesisResult>& hy
 }
 
 }  // namespace
+
+std::size_t ArmSummary::censored() const {
+  return static_cast<std::size_t>(
+      std::count_if(values.begin(), values.end(), [](const MetricValue& value) { return !value.known(); }));
+}
 
 std::vector<std::string> names_of(Verdict) { return {"supported", "refuted", "undecided"}; }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "experiments/study/execution/metric_value.hpp"
-#include "experiments/study/statistics/statistics.hpp"
+#include "experiments/study/verdicts/estimate.hpp"
 
 #include <limits>
 #include <map>
@@ -23,10 +23,10 @@ struct ArmSummary {
   Regime regime = Regime::shared;
   std::string metric;
   std::vector<std::uint64_t> seeds;  ///< one for each of the values
-  std::vector<double> values;
-  std::size_t censored = 0;  ///< how many of the values are censored, see MetricValue
-  double mean = 0;
-  statistics::Interval interval{};
+  std::vector<MetricValue> values;
+  Estimate estimate;
+
+  std::size_t censored() const;  ///< how many of the values
 };
 
 /// How runs of an arm ended, with one setting of the tuning.
@@ -42,12 +42,14 @@ struct Endings {
 /// one.
 struct Check {
   std::string label;  ///< what is looked at: the arm, the levels that arms share, or "arm - against"
-  double effect = 0;  ///< mean over seeds; of loss curves the largest distance, or the smallest if they are to differ
-  statistics::Interval interval{};  ///< BCa; of loss curves, the smallest and the largest distance
+  /// How arms are compared: by the difference or the ratio of the metric. Also the scale on which a value was averaged.
+  ComparedBy compared_by = ComparedBy::difference;
+  /// Over seeds; of loss curves the largest distance, or the smallest if they are to differ, and as interval both.
+  Estimate effect;
   std::optional<double> expected;   ///< for a value or slope only
   std::optional<double> tolerance;  ///< absolute
   std::vector<std::uint64_t> seeds;
-  std::vector<double> values;  ///< one for each of the seeds
+  std::vector<MetricValue> values;  ///< one for each of the seeds
   Verdict verdict = Verdict::undecided;
 };
 
@@ -73,12 +75,11 @@ struct Analysis {
   std::vector<Tuned> tuned;  ///< by arm; empty without tuning
   std::vector<HypothesisResult> hypotheses;
   std::vector<ClaimResult> claims;
-  /// Effects of a 2^k design on the first metric: half the mean difference between the levels, for every subset of
-  /// axes.
+  /// Effects of a 2^k design on the first metric: half the mean difference between the levels, or the root of their
+  /// ratio, for every subset of axes.
   struct FactorEffect {
     std::vector<std::string> axes;
-    double effect;
-    statistics::Interval interval;
+    Estimate effect;
   };
   std::vector<FactorEffect> factor_effects;
 };

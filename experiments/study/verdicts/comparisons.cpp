@@ -11,68 +11,54 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 
-/// The mean difference of the metric over these pairs of arms in one seed; nothing where a value is missing. Asks for
-/// all values even then, so that the tally counts every one that is missing.
-std::optional<double> mean_difference(Tally& tally, const MetricSpec& metric, const Side& arm, const Side& against,
-                                      const Pairs& pairs, std::uint64_t seed) {
-  double sum = 0;
+/// The mean difference of the metric, on its scale, over these pairs of arms in one seed; nothing where a value is
+/// missing. Asks for all values even then, so that the tally counts every one that is missing.
+std::optional<MetricValue> mean_difference(Tally& tally, const MetricSpec& metric, const Side& arm, const Side& against,
+                                           const Pairs& pairs, std::uint64_t seed) {
+  MetricValue sum = 0;
   bool complete = true;
   for (const auto& [a, b] : pairs) {
-    const auto minuend = tally.value(metric, a, arm.regime, seed);
-    const auto subtrahend = tally.value(metric, b, against.regime, seed);
+    const auto minuend = tally.on_scale(metric, a, arm.regime, seed);
+    const auto subtrahend = tally.on_scale(metric, b, against.regime, seed);
     complete = complete && minuend && subtrahend;
     if (complete) sum += *minuend - *subtrahend;
   }
   if (!complete) return std::nullopt;
-  return sum / static_cast<double>(pairs.size());
+  return 1 / static_cast<double>(pairs.size()) * sum;
 }
 
-/// Both parts of a decision: the verdict that the interval gives, and the p that has to confirm it.
-struct Decision {
-  Verdict verdict;
-  double p;
-  /// Whether the verdict rests on how large the values are. Censored values, cut off at the same length of a run, only
-  /// look equal.
-  bool needs_sizes = false;
-};
-using Decide = std::function<Decision(const Check&, const Hypothesis&)>;
-
-std::vector<double> map_values(const std::vector<double>& values, double factor, double offset) {
-  std::vector<double> mapped;
-  for (const double value : values) mapped.push_back(factor * value + offset);
-  return mapped;
+/// The margin on the metric's scale; a factor of 1 and, where none is given, 0 are none.
+double margin_on_scale(const MetricSpec& metric, const Hypothesis& hypothesis) {
+  if (metric.compared_by == ComparedBy::difference) return hypothesis.margin;
+  return std::log(std::max(hypothesis.margin, 1.0));
 }
 
-Decision decide_direction(const Check& check, const Hypothesis& hypothesis) {
+/// Where a difference is to be: lower or higher than 0 by more than the margin.
+Region beyond(const Hypothesis& hypothesis, double margin) {
   expect(hypothesis.expect == "lower" || hypothesis.expect == "higher", "hypothesis",
          "'{}' expects lower or higher; got '{}'", hypothesis.name, hypothesis.expect);
-  const bool lower = hypothesis.expect == "lower";
-  const double low = (lower ? -check.interval.high : check.interval.low) - hypothesis.margin;
-  const double high = (lower ? -check.interval.low : check.interval.high) - hypothesis.margin;
-  return {low > 0    ? Verdict::supported
-          : high < 0 ? Verdict::refuted
-                     : Verdict::undecided,
-          statistics::sign_flip_p(map_values(check.values, lower ? -1 : 1, -hypothesis.margin))};
+  Region region;
+  if (hypothesis.expect == "lower")
+    region.high = -margin;
+  else
+    region.low = margin;
+  return region;
 }
 
-/// Where the effect lies inside the margins, two one-sided tests (Schuirmann 1987); where it lies beyond one of them, a
-/// two-sided test against that one. Each error, to support wrongly and to refute wrongly, keeps its 5 %.
-Decision decide_equivalence(const Check& check, const Hypothesis& hypothesis) {
-  const double margin = hypothesis.margin;
-  const auto& [low, high] = check.interval;
-  if (std::fabs(check.effect) < margin) {
-    const double below = statistics::sign_flip_p_above(map_values(check.values, -1, margin));
-    const double above = statistics::sign_flip_p_above(map_values(check.values, 1, margin));
-    return {low > -margin && high < margin ? Verdict::supported : Verdict::undecided, std::max(below, above), true};
-  }
-  const double side = check.effect > 0 ? 1 : -1;
-  return {low > margin || high < -margin ? Verdict::refuted : Verdict::undecided,
-          statistics::sign_flip_p(map_values(check.values, side, -margin))};
+/// "final_loss of alpha=one minus alpha=sqrt(d) is -0.2 nats [-0.3, -0.1]"
+std::string observation(const MetricSpec& metric, const Hypothesis& hypothesis, bool interaction, const Check& check) {
+  const bool ratio = metric.compared_by == ComparedBy::ratio;
+  const std::string where = interaction ? fmt::format(", {} {} {},", text_of(hypothesis.under), ratio ? "over" : "less",
+                                                      text_of(hypothesis.versus))
+                                        : "";
+  return fmt::format("{} of {} {} {}{} is {}", metric.name, text_of(hypothesis.arm), ratio ? "over" : "minus",
+                     text_of(hypothesis.against), where, text_of(check.effect, ratio ? "times" : metric.unit));
 }
 
 /// With `interaction` the difference is taken twice, in the levels of `under` and in those of `versus`, and these two
 /// differences are compared.
-Finding compare(const StudyValues& values, const Hypothesis& hypothesis, bool interaction, const Decide& decide) {
+Finding compare(const StudyValues& values, const Hypothesis& hypothesis, bool interaction,
+                const std::function<Region(double margin)>& region) {
   const Study& study = values.study();
   const MetricSpec& metric = study.metric(hypothesis.metric);
   const Side arm(study, hypothesis, hypothesis.arm, interaction ? hypothesis.under : Selector());
@@ -97,12 +83,12 @@ Finding compare(const StudyValues& values, const Hypothesis& hypothesis, bool in
 
   Tally tally(values);
   std::vector<std::uint64_t> seeds;
-  std::vector<double> differences;
+  std::vector<MetricValue> differences;
   for (const std::uint64_t seed : values.seeds(metric)) {
     auto difference = mean_difference(tally, metric, arm, against, pairs, seed);
     if (interaction) {
       const auto other = mean_difference(tally, metric, *other_arm, *other_against, other_pairs, seed);
-      if (difference && other) *difference -= *other;
+      if (difference && other) difference = *difference - *other;
       if (!other) difference.reset();
     }
     if (!difference) continue;
@@ -110,38 +96,44 @@ Finding compare(const StudyValues& values, const Hypothesis& hypothesis, bool in
     differences.push_back(*difference);
   }
 
-  const std::string sides = fmt::format("{} - {}", text_of(hypothesis.arm), text_of(hypothesis.against));
-  const std::string where =
-      interaction ? fmt::format(" ({} less {})", text_of(hypothesis.under), text_of(hypothesis.versus)) : "";
-  Check check = check_of(sides + where, seeds, differences);
+  const bool ratio = metric.compared_by == ComparedBy::ratio;
+  const std::string sides =
+      fmt::format("{} {} {}", text_of(hypothesis.arm), ratio ? "/" : "-", text_of(hypothesis.against));
+  const std::string where = interaction ? fmt::format(" ({} {} {})", text_of(hypothesis.under), ratio ? "over" : "less",
+                                                      text_of(hypothesis.versus))
+                                        : "";
+  Check check = check_of(sides + where, metric.compared_by, seeds, differences);
   finding.tested = values.seeds(metric).size() >= fewest_seeds;
   finding.obstacle = obstacle_of(values.seeds(metric).size(), tally);
   finding.context = context_of(values, seeds.size(), regimes, tally);
-  if (!differences.empty())
-    finding.observed = fmt::format(
-        "{} of {} minus {}{} is {}", metric.name, text_of(hypothesis.arm), text_of(hypothesis.against),
-        interaction ? fmt::format(", {} less {},", text_of(hypothesis.under), text_of(hypothesis.versus)) : "",
-        text_of(check, metric.unit));
+  if (!differences.empty()) finding.observed = observation(metric, hypothesis, interaction, check);
   if (finding.obstacle.empty()) {
-    const Decision decision = decide(check, hypothesis);
-    finding.result.verdict = check.verdict = decision.verdict;
-    finding.result.p = decision.p;
-    if (decision.verdict == Verdict::supported && decision.needs_sizes && !tally.censored().empty())
-      finding.obstacle = tally.censored() + ", so how far they are apart is not known";
+    const Evidence evidence = evidence_of(differences, region(margin_on_scale(metric, hypothesis)));
+    finding.judge(evidence);
+    check.verdict = finding.result.verdict;
   }
   finding.result.checks = {std::move(check)};
   return finding;
 }
 
-std::string margin_of(const StudyValues& values, const Hypothesis& hypothesis) {
-  const std::string unit = values.study().metric(hypothesis.metric).unit;
-  return short_number(hypothesis.margin) + (unit.empty() ? "" : " " + unit);
+std::string margin_text(const MetricSpec& metric, const Hypothesis& hypothesis) {
+  if (metric.compared_by == ComparedBy::ratio) return "a factor of " + short_number(std::max(hypothesis.margin, 1.0));
+  return short_number(hypothesis.margin) + (metric.unit.empty() ? "" : " " + metric.unit);
 }
 
-/// "lower than 0 by more than 0.1 nats"
+/// "lower than 0 by more than 0.1 nats", "lower by more than a factor of 1.5"
 std::string direction(const StudyValues& values, const Hypothesis& hypothesis) {
-  return fmt::format("{} than 0{}", hypothesis.expect,
-                     hypothesis.margin == 0 ? "" : " by more than " + margin_of(values, hypothesis));
+  const MetricSpec& metric = values.study().metric(hypothesis.metric);
+  return fmt::format(
+      "{} than {}{}", hypothesis.expect, metric.compared_by == ComparedBy::ratio ? 1 : 0,
+      margin_on_scale(metric, hypothesis) == 0 ? "" : " by more than " + margin_text(metric, hypothesis));
+}
+
+bool compares_levels(const Hypothesis& hypothesis) { return !hypothesis.under.empty() || !hypothesis.versus.empty(); }
+
+void check_levels(const Hypothesis& hypothesis, const Statement::Complain& complain) {
+  if (hypothesis.under == hypothesis.versus)
+    complain("versus", "is the same as 'under'; name the levels in which they differ");
 }
 
 std::string every_arm(const Selector& selector) { return text_of(selector, "every arm"); }
@@ -153,12 +145,19 @@ void ComparisonOptions::fields(Fields& f) {
   f("regime", regime, "one rate for all arms, or each arm's own best");
   f("arm", arm, "levels by axis, e.g. {task: reverse, rho: '1.41'}; an axis that is not named is free");
   f("against", against, "likewise");
-  f("margin", margin, "differences up to this are of no interest", at_least(0));
+  f("margin", margin, "differences up to this are of no interest; a factor where the metric is compared by ratio",
+    at_least(0));
 }
 
 void Comparison::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
   Statement::check(study, hypothesis, complain);
   check_sides(study, hypothesis, complain);
+  constexpr double largest_factor = 20;
+  for (const MetricSpec& metric : study.metrics)
+    if (metric.name == hypothesis.metric && metric.compared_by == ComparedBy::ratio && hypothesis.margin != 0 &&
+        !(hypothesis.margin > 1 && hypothesis.margin <= largest_factor))
+      complain("margin", fmt::format("must be a factor above 1 and at most {}, because {} is compared by ratio; got {}",
+                                     largest_factor, metric.name, hypothesis.margin));
 }
 
 void DifferenceOptions::direction_fields(Fields& f, const char* kind) {
@@ -169,6 +168,8 @@ void DifferenceOptions::direction_fields(Fields& f, const char* kind) {
 
 void EquivalenceOptions::fields(Fields& f) {
   ComparisonOptions::fields(f);
+  f("under", under, "likewise, for both, to compare their difference here");
+  f("versus", versus, "with that here");
   f.rule(margin > 0, "margin", "is required where kind is equivalence: the largest difference of no interest");
 }
 
@@ -183,19 +184,29 @@ std::string Difference::words(const Hypothesis& h) const {
                      every_arm(h.against), short_number(h.margin));
 }
 Finding Difference::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
-  Finding finding = compare(values, hypothesis, false, decide_direction);
+  Finding finding = compare(values, hypothesis, false, [&](double margin) { return beyond(hypothesis, margin); });
   finding.expected = direction(values, hypothesis);
   return finding;
 }
 
 std::string Equivalence::words(const Hypothesis& h) const {
-  return fmt::format("{} of {} and of {} differ by less than {}", h.metric, every_arm(h.arm), every_arm(h.against),
-                     short_number(h.margin));
+  const std::string both = fmt::format("{} of {} and of {}", h.metric, every_arm(h.arm), every_arm(h.against));
+  if (!compares_levels(h)) return fmt::format("{} differ by less than {}", both, short_number(h.margin));
+  return fmt::format("{} differ under {} as under {}, but for less than {}", both, every_arm(h.under),
+                     every_arm(h.versus), short_number(h.margin));
 }
 Finding Equivalence::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
-  Finding finding = compare(values, hypothesis, false, decide_equivalence);
-  finding.expected = fmt::format("less than {} either way", margin_of(values, hypothesis));
+  Finding finding = compare(values, hypothesis, compares_levels(hypothesis), [](double margin) {
+    return Region{-margin, margin};
+  });
+  finding.expected =
+      fmt::format("less than {} either way", margin_text(values.study().metric(hypothesis.metric), hypothesis));
+  finding.unanimous = "all within the margin or all beyond";
   return finding;
+}
+void Equivalence::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
+  Comparison::check(study, hypothesis, complain);
+  if (compares_levels(hypothesis)) check_levels(hypothesis, complain);
 }
 
 std::string Interaction::words(const Hypothesis& h) const {
@@ -203,14 +214,13 @@ std::string Interaction::words(const Hypothesis& h) const {
                      every_arm(h.against), h.expect, every_arm(h.under), every_arm(h.versus), short_number(h.margin));
 }
 Finding Interaction::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
-  Finding finding = compare(values, hypothesis, true, decide_direction);
+  Finding finding = compare(values, hypothesis, true, [&](double margin) { return beyond(hypothesis, margin); });
   finding.expected = direction(values, hypothesis);
   return finding;
 }
 void Interaction::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
   Comparison::check(study, hypothesis, complain);
-  if (hypothesis.under == hypothesis.versus)
-    complain("versus", "is the same as 'under'; name the levels in which they differ");
+  check_levels(hypothesis, complain);
 }
 
 }  // namespace surd

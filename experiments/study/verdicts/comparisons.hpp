@@ -2,8 +2,8 @@
 
 #include "experiments/study/file/hypothesis.hpp"
 
-/// Statements about the difference of a metric between arms. These are tests: each has a p, and the p values of all
-/// tests of a study are adjusted together.
+/// Statements about the difference of a metric between arms, or its ratio where the metric is compared by that; a
+/// margin is then a factor.
 namespace surd {
 
 struct ComparisonOptions : StatementOptions {
@@ -35,13 +35,14 @@ class Difference : public Comparison {
 struct EquivalenceOptions : ComparisonOptions {
   void fields(Fields& f);
 };
-/// |metric(arm) - metric(against)| < margin.
+/// |metric(arm) - metric(against)| < margin; with `under` and `versus`, of the difference of that in both.
 class Equivalence : public Comparison {
  public:
   using Options = EquivalenceOptions;
   explicit Equivalence(const Options& options = {}) : Comparison(options.terms()) {}
   std::string words(const Hypothesis& hypothesis) const override;
   Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
+  void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;
 };
 
 struct InteractionOptions : DifferenceOptions {

@@ -11,8 +11,8 @@ namespace {
 const Check& worst_of(const std::vector<Check>& checks, bool far_is_good) {
   const auto badness = [far_is_good](const Check& check) {
     const double kind = check.verdict == Verdict::refuted ? 2 : check.verdict == Verdict::undecided ? 1 : 0;
-    const double off =
-        std::fabs(check.effect - check.expected.value_or(0)) / std::max(check.tolerance.value_or(1), 1e-300);
+    const double off = std::fabs(check.effect.value.nearest() - check.expected.value_or(0)) /
+                       std::max(check.tolerance.value_or(1), 1e-300);
     return std::pair(kind, std::isnan(off) ? 0.0 : far_is_good ? -off : off);
   };
   return *std::max_element(checks.begin(), checks.end(),
@@ -26,7 +26,13 @@ std::string reason(const Finding& finding) {
     return fmt::format("Undecided: {}{}.", finding.obstacle, so_far);
   }
   std::string p;
-  if (result.p) p = fmt::format(", p = {} ({} after Holm)", short_number(*result.p), short_number(*result.p_holm));
+  if (result.p) {
+    std::size_t seeds = 0;
+    for (const Check& check : result.checks) seeds = std::max(seeds, check.seeds.size());
+    const bool smallest = *result.p <= smallest_p(seeds);
+    p = fmt::format(", p = {} ({}{} after Holm)", short_number(*result.p),
+                    smallest ? finding.unanimous + ", the smallest there is; " : "", short_number(*result.p_holm));
+  }
   std::string words;
   switch (result.verdict) {
     case Verdict::supported: words = fmt::format("as expected ({})", finding.expected); break;
@@ -69,22 +75,42 @@ std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const Study& study, co
   return pairs;
 }
 
-Check check_of(std::string label, std::vector<std::uint64_t> seeds, std::vector<double> values) {
+double smallest_p(std::size_t seeds) { return 2 / std::pow(2.0, static_cast<double>(seeds)); }
+
+void Finding::judge(const Evidence& evidence) {
+  result.p = evidence.p();
+  result.verdict = evidence.speaks_for() ? Verdict::supported : Verdict::refuted;
+}
+
+Check check_of(std::string label, ComparedBy by, std::vector<std::uint64_t> seeds,
+               const std::vector<MetricValue>& on_scale) {
   Check check;
   check.label = std::move(label);
-  check.effect = check.interval.low = check.interval.high = std::numeric_limits<double>::quiet_NaN();
-  if (!values.empty()) {
-    check.effect = statistics::mean(values);
-    check.interval = statistics::bca_interval(values);
-  }
+  check.compared_by = by;
+  check.effect = estimate_of(by, on_scale);
   check.seeds = std::move(seeds);
-  check.values = std::move(values);
+  for (const MetricValue& value : on_scale) check.values.push_back(from_scale(by, value));
   return check;
 }
 
-std::string text_of(const Check& check, const std::string& unit) {
-  return fmt::format("{}{}{} [{}, {}]", short_number(check.effect), unit.empty() ? "" : " ", unit,
-                     short_number(check.interval.low), short_number(check.interval.high));
+Verdict verdict_of(const Evidence& evidence) {
+  if (evidence.p() > significance) return Verdict::undecided;
+  return evidence.speaks_for() ? Verdict::supported : Verdict::refuted;
+}
+
+std::string text_of(const MetricValue& value) {
+  if (value.known()) return short_number(value.low);
+  const bool low = std::isfinite(value.low), high = std::isfinite(value.high);
+  if (low && high) return fmt::format("{} to {}", short_number(value.low), short_number(value.high));
+  return low ? "≥ " + short_number(value.low) : high ? "≤ " + short_number(value.high) : "not known";
+}
+
+std::string text_of(const Estimate& estimate, const std::string& unit) {
+  const auto& [low, high] = estimate.interval;
+  const bool known = !std::isnan(estimate.value.nearest());
+  const std::string number = text_of(estimate.value) + (unit.empty() || !known ? "" : " " + unit);
+  if (!std::isfinite(low) && !std::isfinite(high)) return number;
+  return fmt::format("{} [{}, {}]", number, short_number(low), short_number(high));
 }
 
 std::string text_of(const Selector& selector, const char* all) {
@@ -117,7 +143,7 @@ std::string obstacle_of(std::size_t seeds, const Tally& tally) {
   if (seeds < fewest_seeds)
     text = fmt::format("{} seeds are needed and there {} {}: the smallest p that {} can give a comparison is {}",
                        fewest_seeds, seeds == 1 ? "is" : "are", seeds, seeds == 1 ? "it" : "these",
-                       short_number(2 / std::pow(2.0, static_cast<double>(seeds))));
+                       short_number(smallest_p(seeds)));
   if (!tally.complete()) text += fmt::format("{}{}", text.empty() ? "" : "; ", tally.gaps());
   return text;
 }
@@ -135,7 +161,7 @@ std::string observation_of(const std::string& what, const std::vector<Check>& ch
                            bool far_is_good) {
   const Check& worst = worst_of(checks, far_is_good);
   if (worst.values.empty()) return "";
-  const std::string number = text_of(worst, unit);
+  const std::string number = text_of(worst.effect, unit);
   const std::string target = worst.expected ? fmt::format(" for {}", short_number(*worst.expected)) : "";
   if (checks.size() == 1) return fmt::format("{} of {} is {}{}", what, worst.label, number, target);
   const auto held = std::count_if(checks.begin(), checks.end(),
@@ -146,6 +172,7 @@ std::string observation_of(const std::string& what, const std::vector<Check>& ch
 }
 
 std::string short_number(double value) {
+  if (std::isinf(value)) return value > 0 ? "∞" : "-∞";
   if (std::fabs(value) >= 1000 && std::fabs(value) < 1e9) return fmt::format("{:.0f}", value);
   return fmt::format("{:.4g}", value);
 }

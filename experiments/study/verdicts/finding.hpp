@@ -7,9 +7,10 @@
 
 namespace surd {
 
-/// With fewer seeds no two-sided p that flips signs can be at or below 0.05: with n seeds the smallest is 2/2^n.
+/// With fewer seeds no p can be at or below 0.05: with n seeds the smallest two-sided one is 2/2^n.
 inline constexpr std::size_t fewest_seeds = 6;
 inline constexpr double significance = 0.05;
+double smallest_p(std::size_t seeds);
 
 /// What is known of a hypothesis before the p values of all of them are adjusted. The verdicts in `result` hold if the
 /// adjusted p is at or below 0.05; where there is no p to adjust they are final.
@@ -21,6 +22,11 @@ struct Finding {
   std::string expected;  ///< "lower than 0"
   std::string obstacle;  ///< why nothing can be decided; "" where it can
   std::string context;   ///< "10 seeds, nothing tuned"
+  /// What the smallest p that so many seeds can give says.
+  std::string unanimous = "all of one sign";
+
+  /// Takes p and verdict from the evidence.
+  void judge(const Evidence& evidence);
 };
 
 /// Adjusts the p values and writes the verdicts and reasons.
@@ -37,10 +43,15 @@ struct Side {
 /// The pairs of an arm of each side that differ in no axis but those that both selectors name.
 std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const Study& study, const Side& arm, const Side& against);
 
-/// A check with its mean and interval; both are NaN where no seed is complete.
-Check check_of(std::string label, std::vector<std::uint64_t> seeds, std::vector<double> values);
-/// The effect of a check and its interval: "-0.2 nats [-0.3, -0.1]".
-std::string text_of(const Check& check, const std::string& unit);
+/// A check with its estimate, from values on the scale on which they are compared.
+Check check_of(std::string label, ComparedBy by, std::vector<std::uint64_t> seeds,
+               const std::vector<MetricValue>& on_scale);
+/// The verdict of one check alone: where its p is at or below 0.05.
+Verdict verdict_of(const Evidence& evidence);
+/// "0.2", "≥ 0.2", "≤ 0.2", "0.1 to 0.2" or "not known".
+std::string text_of(const MetricValue& value);
+/// An estimate with its interval, where this has an end: "-0.2 nats [-0.3, -0.1]".
+std::string text_of(const Estimate& estimate, const std::string& unit);
 /// The verdict over checks that must all hold: refuted where one is, supported where all are, else undecided.
 Verdict all_of(const std::vector<Check>& checks);
 /// Says how many checks hold, and gives the numbers of the worst one: "final_loss holds in 2 of 3 cases; in d=256 is

@@ -48,9 +48,11 @@ Finding Identical::examine(const StudyValues& values, const Hypothesis& hypothes
                                  short_number(hypothesis.tolerance));
   Tally tally(values);
   for (const auto& [a, b] : pairs_of(study, arm, against)) {
-    Check check = check_of(fmt::format("{} - {}", study.arms[a].name, study.arms[b].name), {}, {});
+    Check check =
+        check_of(fmt::format("{} - {}", study.arms[a].name, study.arms[b].name), ComparedBy::difference, {}, {});
     check.tolerance = hypothesis.tolerance;
     bool holds = true;
+    std::vector<double> distances;
     for (const std::uint64_t seed : study.seeds) {
       const RunResult* one = tally.run(a, arm.regime, seed);
       const RunResult* other = tally.run(b, against.regime, seed);
@@ -59,13 +61,13 @@ Finding Identical::examine(const StudyValues& values, const Hypothesis& hypothes
       if (one == nullptr || other == nullptr || one->metrics.updates.empty() || other->metrics.updates.empty())
         continue;
       check.seeds.push_back(seed);
-      check.values.push_back(distance(one->metrics.updates, other->metrics.updates));
-      holds = holds && (check.values.back() <= hypothesis.tolerance) == same;
+      distances.push_back(distance(one->metrics.updates, other->metrics.updates));
+      check.values.emplace_back(distances.back());
+      holds = holds && (distances.back() <= hypothesis.tolerance) == same;
     }
-    if (!check.values.empty()) {
-      const auto [least, largest] = std::minmax_element(check.values.begin(), check.values.end());
-      check.interval = {*least, *largest};
-      check.effect = same ? *largest : *least;
+    if (!distances.empty()) {
+      const auto [least, largest] = std::minmax_element(distances.begin(), distances.end());
+      check.effect = {same ? *largest : *least, {*least, *largest}};
     }
     check.verdict = holds ? Verdict::supported : Verdict::refuted;
     finding.result.checks.push_back(std::move(check));

@@ -62,12 +62,21 @@ void Tally::note(const Key& key, StudyValues::Gap gap) {
   if (gap != StudyValues::Gap::none) gaps_.emplace(key, gap);
 }
 
-std::optional<double> Tally::value(const MetricSpec& metric, std::size_t arm, Regime regime, std::uint64_t seed) {
+std::optional<MetricValue> Tally::value(const MetricSpec& metric, std::size_t arm, Regime regime, std::uint64_t seed) {
   const StudyValues::Cell cell = values_.cell(metric, arm, regime, seed);
   note({arm, regime, seed}, cell.gap);
   if (cell.gap != StudyValues::Gap::none) return std::nullopt;
-  if (cell.value.censored) censored_.insert({arm, regime, seed});
-  return cell.value.value;
+  if (!cell.value.known()) censored_.insert({arm, regime, seed});
+  return cell.value;
+}
+
+std::optional<MetricValue> Tally::on_scale(const MetricSpec& metric, std::size_t arm, Regime regime,
+                                           std::uint64_t seed) {
+  const auto found = value(metric, arm, regime, seed);
+  if (!found) return std::nullopt;
+  const auto scaled = to_scale(metric.compared_by, *found);
+  if (!scaled) unusable(arm, regime, seed);
+  return scaled;
 }
 
 const RunResult* Tally::run(std::size_t arm, Regime regime, std::uint64_t seed) {

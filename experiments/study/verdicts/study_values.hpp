@@ -43,7 +43,9 @@ class Tally {
  public:
   explicit Tally(const StudyValues& values) : values_(values) {}
 
-  std::optional<double> value(const MetricSpec& metric, std::size_t arm, Regime regime, std::uint64_t seed);
+  std::optional<MetricValue> value(const MetricSpec& metric, std::size_t arm, Regime regime, std::uint64_t seed);
+  /// On the scale on which the metric is compared; a value without a logarithm is unusable() where it is a ratio.
+  std::optional<MetricValue> on_scale(const MetricSpec& metric, std::size_t arm, Regime regime, std::uint64_t seed);
   const RunResult* run(std::size_t arm, Regime regime, std::uint64_t seed);
   /// Counts a value that is there as missing, because it is of no use to the hypothesis.
   void unusable(std::size_t arm, Regime regime, std::uint64_t seed);

@@ -40,16 +40,18 @@ void check_formula(const Study& study, const Hypothesis& hypothesis, const State
 } catch (const Error&) {  // what is no formula, and what it cannot know, is complained about where all formulas are
 }
 
-/// Supported if the whole interval lies within the bounds, refuted if none of it does, else undecided.
-Verdict judge(const Check& check, const std::string& expect_word, const std::string& name) {
+/// Where the number of a check is expected, on its scale.
+Region region_of(const Check& check, const std::string& expect_word, const std::string& name) {
   expect(expect_word.empty() || expect_word == "within" || expect_word == "at_most" || expect_word == "at_least",
          "hypothesis", "'{}' expects within, at_most or at_least; got '{}'", name, expect_word);
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const double least = expect_word == "at_most" ? -infinity : *check.expected - *check.tolerance;
-  const double most = expect_word == "at_least" ? infinity : *check.expected + *check.tolerance;
-  if (check.interval.low >= least && check.interval.high <= most) return Verdict::supported;
-  if (check.interval.low > most || check.interval.high < least) return Verdict::refuted;
-  return Verdict::undecided;
+  const auto end = [&](double number) {
+    if (check.compared_by == ComparedBy::difference) return number;
+    return number > 0 ? std::log(number) : -statistics::infinity;
+  };
+  Region region{-statistics::infinity, statistics::infinity, true};
+  if (expect_word != "at_most") region.low = end(*check.expected - *check.tolerance);
+  if (expect_word != "at_least") region.high = end(*check.expected + *check.tolerance);
+  return region;
 }
 
 /// The arms of one check: one arm, or those along the axis that a slope is taken over.
@@ -73,13 +75,13 @@ std::vector<Group> groups_along(const Study& study, const Hypothesis& hypothesis
   return groups;
 }
 
-/// Finds the number of a group in one seed; nothing where a run of the group has none.
-using Measured = std::function<std::optional<double>(Tally& tally, const Group& group, std::uint64_t seed)>;
+/// Finds the number of a group in one seed, on its scale; nothing where a run of the group has none.
+using Measured = std::function<std::optional<MetricValue>(Tally& tally, const Group& group, std::uint64_t seed)>;
 
-/// Makes a check for each group. `what` and `unit` name in sentences what is measured.
+/// Makes a check for each group. `what` and `unit` name in sentences what is measured, on the scale `by`.
 Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, const Side& side,
-                       const std::vector<Group>& groups, const Measured& measured, const std::string& what,
-                       const std::string& unit) {
+                       const std::vector<Group>& groups, const Measured& measured, ComparedBy by,
+                       const std::string& what, const std::string& unit) {
   const std::vector<std::uint64_t>& all_seeds = values.seeds(values.study().metric(hypothesis.metric));
 
   Finding finding;
@@ -97,22 +99,24 @@ Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, 
 
   Tally tally(values);
   bool expected_known = true;
+  std::vector<Evidence> evidence;
   for (const Group& group : groups) {
     std::vector<std::uint64_t> seeds;
-    std::vector<double> numbers;
+    std::vector<MetricValue> numbers;
     for (const std::uint64_t seed : all_seeds) {
       const auto number = measured(tally, group, seed);
       if (!number) continue;
       seeds.push_back(seed);
       numbers.push_back(*number);
     }
-    Check check = check_of(group.label, std::move(seeds), std::move(numbers));
+    Check check = check_of(group.label, by, std::move(seeds), numbers);
     check.expected =
         expected_value(values.study(), hypothesis, group.arms.front(), values.vocabulary(group.arms.front()));
     expected_known = expected_known && check.expected;
     if (check.expected) {
       check.tolerance = hypothesis.tolerance * (hypothesis.relative ? std::fabs(*check.expected) : 1);
-      check.verdict = judge(check, hypothesis.expect, hypothesis.name);
+      evidence.push_back(evidence_of(numbers, region_of(check, hypothesis.expect, hypothesis.name)));
+      check.verdict = verdict_of(evidence.back());
     }
     finding.result.checks.push_back(std::move(check));
   }
@@ -121,7 +125,9 @@ Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, 
     if (finding.obstacle.empty() && check.expected && !std::isfinite(*check.expected + *check.tolerance))
       finding.obstacle = fmt::format("what is expected of {} is no finite number", check.label);
   if (finding.obstacle.empty() && !expected_known) finding.obstacle = "no run tells the size of the vocabulary";
-  finding.result.verdict = all_of(finding.result.checks);
+  finding.tested = all_seeds.size() >= fewest_seeds;
+  finding.unanimous = "all seeds agree";
+  if (finding.obstacle.empty()) finding.judge(all_of(evidence));
   finding.observed = observation_of(what, finding.result.checks, unit);
   finding.context = context_of(values, all_seeds.size(), {side.regime}, tally);
   return finding;
@@ -160,9 +166,9 @@ Finding Value::examine(const StudyValues& values, const Hypothesis& hypothesis) 
   std::vector<Group> groups;
   for (const std::size_t arm : side.arms) groups.push_back({study.arms[arm].name, {arm}});
   const Measured measured = [&](Tally& tally, const Group& group, std::uint64_t seed) {
-    return tally.value(metric, group.arms.front(), side.regime, seed);
+    return tally.on_scale(metric, group.arms.front(), side.regime, seed);
   };
-  return examine_groups(values, hypothesis, side, groups, measured, metric.name, metric.unit);
+  return examine_groups(values, hypothesis, side, groups, measured, metric.compared_by, metric.name, metric.unit);
 }
 
 void Value::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
@@ -178,12 +184,16 @@ Finding Slope::examine(const StudyValues& values, const Hypothesis& hypothesis) 
   const Study& study = values.study();
   const MetricSpec& metric = study.metric(hypothesis.metric);
   const Side side(study, hypothesis, hypothesis.arm);
-  const Measured measured = [&](Tally& tally, const Group& group, std::uint64_t seed) -> std::optional<double> {
-    std::vector<double> x, y;
+  const Measured measured = [&](Tally& tally, const Group& group, std::uint64_t seed) -> std::optional<MetricValue> {
+    std::vector<double> x;
+    std::vector<MetricValue> y;
     for (const std::size_t arm : group.arms) {
       const auto value = tally.value(metric, arm, side.regime, seed);
-      if (value && *value <= 0) tally.unusable(arm, side.regime, seed);  // a value at or below 0 has no logarithm
-      if (!value || *value <= 0) continue;
+      if (!value) continue;
+      if (!to_scale(ComparedBy::ratio, *value)) {
+        tally.unusable(arm, side.regime, seed);
+        continue;
+      }
       const auto numbers = study.numbers(arm);
       const auto level = numbers.find(hypothesis.over);
       expect(level != numbers.end(), "hypothesis", "'{}': every level of '{}' needs a value for a slope",
@@ -195,6 +205,7 @@ Finding Slope::examine(const StudyValues& values, const Hypothesis& hypothesis) 
     return statistics::log_log_slope(x, y);
   };
   return examine_groups(values, hypothesis, side, groups_along(study, hypothesis, side), measured,
+                        ComparedBy::difference,
                         fmt::format("the slope of log {} over log {}", metric.name, hypothesis.over), "");
 }
 void Slope::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {

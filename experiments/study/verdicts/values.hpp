@@ -2,7 +2,7 @@
 
 #include "experiments/study/file/hypothesis.hpp"
 
-/// Statements about a number that a formula expects. They have no p: the whole interval must lie within the bounds.
+/// Statements about a number that a formula expects, in one group of arms or in each of several.
 namespace surd {
 
 struct ValueOptions : StatementOptions {

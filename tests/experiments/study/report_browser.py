@@ -11,6 +11,7 @@ import json
 import math
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 
@@ -140,9 +141,10 @@ def read_lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def mean(values):
+def pseudo_median(values):
+    """The median of the means of all pairs, each with itself too."""
     values = [v for v in values if v is not None and math.isfinite(v)]
-    return sum(values) / len(values) if values else None
+    return statistics.median((a + b) / 2 for i, a in enumerate(values) for b in values[:i + 1]) if values else None
 
 
 def cells_of(rows, panels):
@@ -167,7 +169,7 @@ def check_curves(browser, study, data):
     runs = [dict(run, evaluations={e["update"]: e for e in read_lines(study / "runs" / run["id"] / "metrics.jsonl")
                                    if e["event"] == "evaluation"},
                  probe=read_lines(study / "runs" / run["id"] / "probe.jsonl")) for run in data["runs"]]
-    statistics = {"scores-std": ("scores", "std"), "weights-entropy": ("weights", "entropy"),
+    quantities = {"scores-std": ("scores", "std"), "weights-entropy": ("weights", "entropy"),
                   "logits-std": ("logits", "std"), "logits-max": ("logits", "max"), "embedding-rho": ("embedding", "rho")}
     compared = 0
     for chart in data["charts"]:
@@ -180,8 +182,8 @@ def check_curves(browser, study, data):
             def values(panel, x, series):
                 return [value_at(run, int(x), key) for run in of_regime
                         if run["series"] == series and (not panels or run["panel"] == panel)]
-        elif name in statistics:
-            what, statistic = statistics[name]
+        elif name in quantities:
+            what, statistic = quantities[name]
 
             def values(panel, x, series):
                 place = panel if panels else chart["panels"][0]["title"]
@@ -190,14 +192,14 @@ def check_curves(browser, study, data):
         else:
             continue
         for panel, x, series, text in cells_of(table_rows(browser, f"#{chart['id']} table"), panels):
-            expected = mean(values(panel, x, series))
+            expected = pseudo_median(values(panel, x, series))
             check(matches(text, expected), f"{chart['id']}: {panel} {series} at {x}: '{text}', the runs say {expected}")
             compared += 1
     return compared
 
 
 def check_arms(browser, study):
-    """The table of all arms against verdicts.json, and the means there against their own values."""
+    """The table of all arms against verdicts.json, and the pseudo-medians there against their own values."""
     summaries = json.loads((study / "verdicts.json").read_text())["summaries"]
     rows = table_rows(browser, "#arms table")
     found = {(row[0], row[1], re.sub(r" \(.*\)$", "", head)): text
@@ -206,11 +208,13 @@ def check_arms(browser, study):
         place = (summary["arm"], summary["regime"], summary["metric"])
         check(place in found, f"the table of arms has no {place}")
         text = found.get(place, "")
-        check(matches(text, mean(summary["values"])), f"{place}: '{text}', its values have the mean {mean(summary['values'])}")
+        expected = pseudo_median(summary["values"])
+        check(matches(text, expected), f"{place}: '{text}', its values have the pseudo-median {expected}")
         interval = re.search(rf"\[({NUMBER}), ({NUMBER})\]", text)
-        if interval and None not in summary["interval"]:
-            check(all(matches(t, v) for t, v in zip(interval.groups(), summary["interval"])),
-                  f"{place}: '{text}', verdicts.json says {summary['interval']}")
+        ends = summary["estimate"]["interval"]
+        if interval and None not in ends:
+            check(all(matches(t, v) for t, v in zip(interval.groups(), ends)),
+                  f"{place}: '{text}', verdicts.json says {ends}")
     return len(summaries)
 
 

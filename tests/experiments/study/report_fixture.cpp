@@ -3,6 +3,7 @@
 #include "experiments/run/system_info.hpp"
 #include "experiments/study/metrics/evaluations.hpp"
 #include "experiments/study/metrics/probe_number.hpp"
+#include "experiments/study/verdicts/finding.hpp"
 #include "train/storage/files.hpp"
 
 #include <nlohmann/json.hpp>
@@ -113,9 +114,7 @@ RunResult make_result(const Study& study, const PlannedRun& run) {
   return result;
 }
 
-statistics::Interval interval(const std::vector<double>& values) {
-  return values.size() < 2 ? statistics::Interval{values.front(), values.front()} : statistics::bca_interval(values);
-}
+Estimate estimate(const std::vector<MetricValue>& values) { return estimate_of(ComparedBy::difference, values); }
 
 }  // namespace
 
@@ -153,7 +152,7 @@ void ReportFixture::analyse() {
     for (const Regime regime : {Regime::shared, Regime::tuned}) {
       if (regime == Regime::tuned && !analysis.tuned[arm].done) continue;
       std::vector<ArmSummary> summaries;
-      for (const MetricSpec& metric : study.metrics) summaries.push_back({arm, regime, metric.name, {}, {}, 0, 0, {}});
+      for (const MetricSpec& metric : study.metrics) summaries.push_back({arm, regime, metric.name, {}, {}, {}});
       for (const std::uint64_t seed : study.seeds) {
         const PlannedRun run{arm, regime == Regime::shared ? std::vector<Change>{} : analysis.tuned[arm].settings,
                              seed};
@@ -176,8 +175,7 @@ void ReportFixture::analyse() {
       }
       for (ArmSummary& summary : summaries) {
         if (summary.values.empty()) continue;
-        summary.mean = statistics::mean(summary.values);
-        summary.interval = interval(summary.values);
+        summary.estimate = estimate(summary.values);
         analysis.summaries.push_back(summary);
       }
     }
@@ -185,11 +183,12 @@ void ReportFixture::analyse() {
     if (endings.runs > 0) analysis.endings.push_back(endings);
   }
   const bool done = analysis.missing == 0;
-  Check gap{"alpha=sqrt(d) - alpha=<one>", 0, {0, 0}, std::nullopt, std::nullopt, study.seeds, {}, Verdict::supported};
-  for (const std::uint64_t seed : study.seeds) gap.values.push_back(-0.1 + 0.01 * noise(1, seed, 9));
-  gap.effect = statistics::mean(gap.values);
-  gap.interval = interval(gap.values);
-  Check slope{"alpha=sqrt(d)", -0.52, {-0.56, -0.48}, -0.5, 0.03, study.seeds, {}, Verdict::undecided};
+  std::vector<MetricValue> gaps;
+  for (const std::uint64_t seed : study.seeds) gaps.emplace_back(-0.1 + 0.01 * noise(1, seed, 9));
+  Check gap = check_of("alpha=sqrt(d) - alpha=<one>", ComparedBy::difference, study.seeds, gaps);
+  gap.verdict = Verdict::supported;
+  Check slope = check_of("alpha=sqrt(d)", ComparedBy::difference, study.seeds, {});
+  slope.effect = {-0.52, {-0.56, -0.48}}, slope.expected = -0.5, slope.tolerance = 0.03;
   analysis.hypotheses = {{0,
                           done ? Verdict::supported : Verdict::undecided,
                           done ? "The interval excludes 0 and p after Holm is below 0.05." : "No run has ended.",
@@ -202,8 +201,9 @@ void ReportFixture::analyse() {
     analysis.hypotheses[0].p_holm = 0.0039;
     analysis.hypotheses[0].checks = {gap};
     analysis.hypotheses[1].checks = {slope};
-    analysis.factor_effects = {
-        {{"alpha"}, 0.12, {0.09, 0.15}}, {{"d_k"}, -0.01, {-0.03, 0.02}}, {{"alpha", "d_k"}, 0.004, {-0.01, 0.02}}};
+    analysis.factor_effects = {{{"alpha"}, {0.12, {0.09, 0.15}}},
+                               {{"d_k"}, {-0.01, {-0.03, 0.02}}},
+                               {{"alpha", "d_k"}, {0.004, {-0.01, 0.02}}}};
   }
   analysis.claims = {{1, analysis.hypotheses[0].verdict, "With the factor <sqrt(d)> the loss ends lower & sooner."},
                      {9, Verdict::undecided, "Whether scores shrink as d_k^-1/2 stays open."}};
@@ -240,15 +240,15 @@ void ReportFixture::write(const std::string& folder) const {
   }
   Json verdicts{{"summaries", Json::array()}};
   for (const ArmSummary& s : analysis.summaries)
-    verdicts["summaries"].push_back({{"arm", study.arms[s.arm].name},
-                                     {"regime", s.regime == Regime::tuned ? "tuned" : "shared"},
-                                     {"metric", s.metric},
-                                     {"unit", study.metric(s.metric).unit},
-                                     {"mean", s.mean},
-                                     {"interval", {s.interval.low, s.interval.high}},
-                                     {"censored", s.censored},
-                                     {"seeds", s.seeds},
-                                     {"values", s.values}});
+    verdicts["summaries"].push_back(
+        {{"arm", study.arms[s.arm].name},
+         {"regime", s.regime == Regime::tuned ? "tuned" : "shared"},
+         {"metric", s.metric},
+         {"unit", study.metric(s.metric).unit},
+         {"estimate",
+          {{"pseudo_median", s.estimate.value.low}, {"interval", {s.estimate.interval.low, s.estimate.interval.high}}}},
+         {"censored", s.censored()},
+         {"values", lows_of(s.values)}});
   write_file_atomically(folder + "/verdicts.json", verdicts.dump(2) + "\n");
   write_file_atomically(folder + "/report.html", html());
 }

@@ -91,7 +91,7 @@ TEST_CASE("the page shows the effect, the seeds, the tuning and p of each answer
   const std::string card = between(page, "<article class=\"claim\"><h3>Claim 1", "</article>");
   const surd::Check& check = fixture.analysis.hypotheses[0].checks[0];
   CHECK(contains(card, "badge supported"));
-  CHECK(contains(card, surd::report::number_text(check.effect, check.interval)));
+  CHECK(contains(card, surd::report::number_text(check.effect)));
   CHECK(contains(card, "10 seeds"));
   CHECK(contains(card, "rate (4 values) on 3 seeds"));
   CHECK(contains(card, "p = 0.0039 after Holm"));

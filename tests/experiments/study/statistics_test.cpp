@@ -5,9 +5,12 @@
 
 #include <doctest/doctest.h>
 
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <sstream>
 
 using namespace surd;
 using namespace surd::statistics;
@@ -25,22 +28,63 @@ const nlohmann::json& golden() {
   return json;
 }
 
-bool near(double a, double b, double tolerance = 1e-12) { return std::fabs(a - b) <= tolerance; }
+bool near(double a, double b, double tolerance = 1e-12) { return a == b || std::fabs(a - b) <= tolerance; }
 
-/// Standard deviation of an end of a 95 % BCa interval from one set of resamples to another, in standard errors of the
-/// mean: sqrt(p (1 - p) / B) / phi(1.96) of the quantile itself, and twice 1 / (2 sqrt(B) phi(0)) of the bias, which
-/// shifts it. For the skewed samples here, p is taken to be as far out as 0.01 or 0.06, where the first is largest.
-double deviation_of_end(std::size_t resamples) {
-  const double root = std::sqrt(static_cast<double>(resamples));
-  const double quantile = std::sqrt(0.01 * 0.99) / 0.0267, bias = 1 / 0.3989;
-  return std::sqrt(quantile * quantile + bias * bias) / root;
-}
+/// How values are distributed over seeds: a draw from a standard normal and a uniform number, and its share below a
+/// number.
+struct Seeds {
+  const char* name;
+  double (*draw)(double normal, double uniform);
+  double (*share_below)(double);
 
-double standard_error(const Values& values) {
-  const double middle = mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - middle) * (value - middle);
-  return std::sqrt(squares) / static_cast<double>(values.size());
+  double quantile(double share) const {
+    double low = -60, high = 60;
+    for (int i = 0; i < 80; ++i) (share_below((low + high) / 2) < share ? low : high) = (low + high) / 2;
+    return (low + high) / 2;
+  }
+  /// The number below which half of all means of two draws lie.
+  double pseudo_median() const {
+    constexpr int points = 2000;
+    Values at;
+    for (int i = 0; i < points; ++i) at.push_back(quantile((i + 0.5) / points));
+    double low = at.front(), high = at.back();
+    for (int i = 0; i < 60; ++i) {
+      const double middle = (low + high) / 2;
+      double below = 0;
+      for (const double x : at) below += share_below(2 * middle - x) / points;
+      (below < 0.5 ? low : high) = middle;
+    }
+    return low;
+  }
+};
+
+double normal(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
+
+const Seeds distributions[] = {
+    {"normal", [](double z, double) { return z; }, normal},
+    {"lognormal", [](double z, double) { return std::exp(z); },
+     [](double x) { return x > 0 ? normal(std::log(x)) : 0; }},
+    // Times that vary by a tenth, one in ten of them five times as long, as their logarithms are compared.
+    {"late learners", [](double z, double u) { return 0.1 * z + (u < 0.1 ? std::log(5.0) : 0); },
+     [](double x) { return 0.9 * normal(x / 0.1) + 0.1 * normal((x - std::log(5.0)) / 0.1); }},
+    // Accuracies near their upper end.
+    {"bounded", [](double, double u) { return std::sqrt(u); },
+     [](double x) { return x <= 0   ? 0
+                           : x >= 1 ? 1
+                                    : x * x; }}};
+
+/// The row that docs/studies.md has for a distribution and a number of seeds: "| late learners | 6 | 0.95 | ...".
+std::optional<Values> documented(const std::string& distribution, std::size_t seeds) {
+  std::ifstream file(SURD_SOURCE_DIR "/docs/studies.md");
+  const std::string start = fmt::format("| {} | {} |", distribution, seeds);
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(start, 0) != 0) continue;
+    Values numbers;
+    std::istringstream cells(line.substr(start.size()));
+    for (std::string cell; std::getline(cells, cell, '|');) numbers.push_back(std::stod(cell));
+    return numbers;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -54,103 +98,108 @@ TEST_CASE("mean and median") {
   CHECK_THROWS_AS(median({}), Error);
 }
 
-TEST_CASE("BCa intervals are SciPy's up to what resampling leaves open") {
-  REQUIRE(golden()["bca"].size() == 5);
-  for (const auto& sample : golden()["bca"]) {
+TEST_CASE("pseudo-medians, their intervals and signed ranks are SciPy's") {
+  REQUIRE(golden()["signed_rank"].size() == 6);
+  for (const auto& sample : golden()["signed_rank"]) {
     const Values values = sample["values"];
-    constexpr std::size_t resamples = 200'000;
-    const Interval interval = bca_interval(values, 0.95, resamples);
-    const double deviation = std::hypot(deviation_of_end(resamples), deviation_of_end(sample["resamples"]));
-    const double unit = standard_error(values);
-    CAPTURE(interval.low);
-    CAPTURE(interval.high);
-    CAPTURE(sample["low"].get<double>());
-    CAPTURE(sample["high"].get<double>());
-    CHECK(near(interval.low, sample["low"], 5 * deviation * unit));
-    CHECK(near(interval.high, sample["high"], 5 * deviation * unit));
-    CHECK(bca_interval(values, 0.95, resamples).low == interval.low);  // no chance in it
-    // 10,000 resamples, as studies take: within their own error.
-    CHECK(near(bca_interval(values).low, interval.low, 5 * deviation_of_end(10'000) * unit));
+    CHECK(near(pseudo_median(values), sample["pseudo_median"]));
+    const Interval interval = pseudo_median_interval(values);
+    CHECK(near(interval.low, sample["low"].is_null() ? -infinity : sample["low"].get<double>()));
+    CHECK(near(interval.high, sample["high"].is_null() ? infinity : sample["high"].get<double>()));
+    REQUIRE(sample["tests"].size() == 3);
+    for (const auto& test : sample["tests"]) {
+      CHECK(near(signed_rank_p_above(values, test["bound"]), test["above"]));
+      CHECK(near(signed_rank_p_below(values, test["bound"]), test["below"]));
+    }
   }
 }
 
-TEST_CASE("of six values a BCa interval is the one from all 6^6 resamples") {
-  REQUIRE(golden()["exact_bca"].size() == 1);
-  for (const auto& sample : golden()["exact_bca"]) {
-    const Interval interval = bca_interval(sample["values"], 0.95, sample["resamples"]);
-    CHECK(interval.low >= sample["low"]["least"].get<double>() - 1e-12);
-    CHECK(interval.low <= sample["low"]["most"].get<double>() + 1e-12);
-    CHECK(interval.high >= sample["high"]["least"].get<double>() - 1e-12);
-    CHECK(interval.high <= sample["high"]["most"].get<double>() + 1e-12);
-  }
+TEST_CASE("signed ranks of textbook size") {
+  // The smallest there is, 1 / 2^n on a side: so fewer than six seeds can decide nothing at 0.05.
+  CHECK(signed_rank_p_above({1, 2, 3, 4, 5}) == 1.0 / 32);
+  CHECK(signed_rank_p_above({1, 2, 3, 4, 5, 6}) == 1.0 / 64);
+  CHECK(signed_rank_p_below({1, 2, 3, 4, 5, 6}) == 1);
+  CHECK(signed_rank_p_above({1, 2, 3, 4, 5, 6}, 7) == 1);
+  // Darwin's maize, crossed against self-fertilised (Fisher 1935): the negative ranks 11 and 14 add up to 24 with ties
+  // apart, and 2 * P(W <= 24) = 0.0413 (R: wilcox.test).
+  const Values darwin = {49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48};
+  CHECK(near(2 * signed_rank_p_above(darwin), 0.0413, 5e-5));
+  CHECK_THROWS_AS(signed_rank_p_above({}), Error);
+  CHECK_THROWS_AS(pseudo_median({}), Error);
+  CHECK_THROWS_AS(pseudo_median_interval({}), Error);
 }
 
-TEST_CASE("a BCa interval turns with its values, shrinks with confidence and may be a point") {
+TEST_CASE("ties speak against, unless they are to speak in favour, whatever their additions round to") {
+  CHECK(signed_rank_p_above({0, 0, 0, 0, 0, 0}) == 1);
+  CHECK(signed_rank_p_above({0, 0, 0, 0, 0, 0}, 0, Ties::in_favour) == 1.0 / 64);
+  CHECK(signed_rank_p_below({0, 0, 0, 0, 0, 0}, 0, Ties::in_favour) == 1.0 / 64);
+  const double tenth = 1.1 - 1;  // a little above 0.1
+  CHECK(signed_rank_p_above(Values(6, tenth), 0.1) == 1);
+  CHECK(signed_rank_p_above(Values(6, 0.1), tenth, Ties::in_favour) == 1.0 / 64);
+  // Five of one sign and one of the other, all of one size: 15 of 21 means above 0, 5 at it; P(W >= 15) = 14 / 64.
+  CHECK(signed_rank_p_above({0.1, 0.1, 0.1, -0.1, 0.1, 0.1}) == 14.0 / 64);
+  CHECK(signed_rank_p_above({0.1, 0.1, 0.1, -0.1, 0.1, 0.1}, 0, Ties::in_favour) == 2.0 / 64);
+}
+
+TEST_CASE("infinite values keep their order") {
+  CHECK(pseudo_median({1, 2, 3, infinity}) == 2.75);  // 1 1.5 2 2 2.5 | 3 and four infinite ones
+  CHECK(pseudo_median({1, infinity, infinity}) == infinity);
+  CHECK(std::isnan(pseudo_median({1, infinity, -infinity})));
+  CHECK(signed_rank_p_above({1, 2, 3, 4, 5, infinity}) == 1.0 / 64);
+  CHECK(signed_rank_p_above({1, 2, 3, 4, 5, -infinity}) == signed_rank_p_above({1, 2, 3, 4, 5, -6}));
+  const Interval interval = pseudo_median_interval({1, 2, 3, 4, 5, infinity});
+  CHECK(interval.low == 1);
+  CHECK(interval.high == infinity);
+}
+
+TEST_CASE("an interval turns with its values, shrinks with confidence and may be a point or unbounded") {
   const Values values = {0.2, 1.5, 0.7, 3.9, 0.4, 0.9, 1.1, 0.3},
                turned = {-0.2, -1.5, -0.7, -3.9, -0.4, -0.9, -1.1, -0.3};
-  const Interval interval = bca_interval(values), mirrored = bca_interval(turned), narrow = bca_interval(values, 0.8);
-  CHECK(near(interval.low, -mirrored.high, 1e-9));
-  CHECK(near(interval.high, -mirrored.low, 1e-9));
+  const Interval interval = pseudo_median_interval(values), mirrored = pseudo_median_interval(turned),
+                 narrow = pseudo_median_interval(values, 0.8);
+  CHECK(interval.low == -mirrored.high);
+  CHECK(interval.high == -mirrored.low);
   CHECK(interval.low < narrow.low);
   CHECK(narrow.high < interval.high);
-  CHECK(interval.high - mean(values) > mean(values) - interval.low);  // skewed to the right
-  CHECK(bca_interval({0.1, 0.1, 0.1}).low == 0.1);
-  CHECK(bca_interval({0.1, 0.1, 0.1}).high == 0.1);
-  CHECK(bca_interval({4}).low == 4);
-  const Interval two = bca_interval({1, 2});
-  CHECK(two.low == 1);
-  CHECK(two.high == 2);
-  CHECK_THROWS_AS(bca_interval({}), Error);
+  CHECK(pseudo_median_interval(Values(6, 0.1)).low == 0.1);
+  CHECK(pseudo_median_interval(Values(6, 0.1)).high == 0.1);
+  CHECK(pseudo_median_interval(Values(5, 0.1)).low == -infinity);
+  CHECK(pseudo_median_interval(Values(5, 0.1)).high == infinity);
 }
 
-TEST_CASE("95 % BCa intervals of normal samples hold the mean about as often as they say") {
-  // For n = 20 the coverage of the bootstrap is a little below its nominal 95 % (Efron & Tibshirani 1993, ch. 14).
-  const random::Stream stream(3, "test", "coverage");
-  std::size_t held = 0;
-  constexpr std::size_t studies = 400, n = 20;
-  for (std::size_t i = 0; i < studies; ++i) {
-    Values values;
-    for (std::size_t k = 0; k < n; ++k) values.push_back(stream.normal(i * n + k));
-    const Interval interval = bca_interval(values, 0.95, 2000);
-    held += interval.low <= 0 && 0 <= interval.high;
+TEST_CASE("interval and test agree, and hold what docs/studies.md says of them") {
+  constexpr std::size_t studies = 20'000;
+  for (const Seeds& distribution : distributions) {
+    const random::Stream normals(3, "test", distribution.name), uniforms(4, "test", distribution.name);
+    const double truth = distribution.pseudo_median();
+    for (const std::size_t seeds : {6, 8, 10, 20}) {
+      std::size_t held = 0, above = 0, below = 0, disagree = 0;
+      for (std::size_t i = 0; i < studies; ++i) {
+        Values values;
+        for (std::size_t k = 0; k < seeds; ++k)
+          values.push_back(distribution.draw(normals.normal(i * 20 + k), uniforms.uniform(i * 20 + k)));
+        const Interval interval = pseudo_median_interval(values);
+        const bool rejects_above = signed_rank_p_above(values, truth) <= 0.025,
+                   rejects_below = signed_rank_p_below(values, truth) <= 0.025;
+        held += interval.low <= truth && truth <= interval.high;
+        above += rejects_above, below += rejects_below;
+        disagree += rejects_above != (interval.low > truth) || rejects_below != (interval.high < truth);
+      }
+      const auto share = [](std::size_t count) { return static_cast<double>(count) / static_cast<double>(studies); };
+      INFO(fmt::format("| {} | {} | {:.3f} | {:.3f} | {:.3f} |", distribution.name, seeds, share(held), share(above),
+                       share(below)));
+      CHECK(disagree == 0);
+      CHECK(share(held) >= 0.94);
+      CHECK(share(above + below) <= 0.06);
+      const auto written = documented(distribution.name, seeds);
+      CHECK(written);
+      if (!written) continue;
+      REQUIRE(written->size() == 3);
+      CHECK(near((*written)[0], share(held), 0.002));
+      CHECK(near((*written)[1], share(above), 0.002));
+      CHECK(near((*written)[2], share(below), 0.002));
+    }
   }
-  const Interval coverage = wilson(held, studies);
-  CHECK(coverage.high > 0.92);
-  CHECK(coverage.low < 0.96);
-}
-
-TEST_CASE("sign-flip p values are SciPy's") {
-  REQUIRE(golden()["sign_flip"].size() >= 3);
-  for (const auto& sample : golden()["sign_flip"]) {
-    CHECK(near(sign_flip_p(sample["values"]), sample["two_sided"]));
-    CHECK(near(sign_flip_p_above(sample["values"]), sample["above"]));
-  }
-}
-
-TEST_CASE("sign-flip p values of textbook size") {
-  // The smallest there is, 2 / 2^n: so fewer than six seeds can decide nothing at 0.05.
-  CHECK(sign_flip_p({1, 2, 3, 4, 5}) == 2.0 / 32);
-  CHECK(sign_flip_p({1, 2, 3, 4, 5, 6}) == 2.0 / 64);
-  CHECK(sign_flip_p_above({1, 2, 3, 4, 5, 6}) == 1.0 / 64);
-  CHECK(sign_flip_p_above({-1, -2, -3}) == 1);
-  CHECK(sign_flip_p({0, 0, 0}) == 1);
-  CHECK(sign_flip_p({0.1, 0.1, 0.1, -0.1, 0.1, 0.1}) == 14.0 / 64);  // ties, whatever their additions round to
-  // Darwin's maize (Fisher 1935, section 21): 1726 of 2^15 at or beyond the sum 314, both sides.
-  const Values darwin = {49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48};
-  CHECK(near(sign_flip_p(darwin), 1726.0 / 32768));
-  CHECK_THROWS_AS(sign_flip_p({}), Error);
-}
-
-TEST_CASE("beyond 16 differences signs are drawn, and p is never 0") {
-  Values small(17, 1.0);
-  CHECK(sign_flip_p(small) <= 10.0 / 100'001);
-  CHECK(sign_flip_p(small) >= 1.0 / 100'001);
-  // 200 differences of one size: the sum is binomial; P(|heads - 100| >= 10) = 0.17896.
-  Values many(200, 1.0);
-  for (std::size_t i = 0; i < 90; ++i) many[i] = -1;
-  const double p = sign_flip_p(many), error = std::sqrt(0.179 * 0.821 / 100'000);
-  CHECK(near(p, 0.17896, 4 * error));
-  CHECK(sign_flip_p(many) == p);
 }
 
 TEST_CASE("Holm, Wilson and slopes are statsmodels' and SciPy's") {
@@ -172,28 +221,55 @@ TEST_CASE("Holm, Wilson and slopes are statsmodels' and SciPy's") {
   CHECK(wilson(0, 0).high == 1);
   CHECK_THROWS_AS(wilson(2, 1), Error);
   REQUIRE(golden()["slope"].size() == 3);
-  for (const auto& line : golden()["slope"]) CHECK(near(log_log_slope(line["x"], line["y"]), line["slope"]));
-  CHECK(near(log_log_slope({1, 10, 100}, {3, 30, 300}), 1));
-  CHECK_THROWS_AS(log_log_slope({1}, {1}), Error);
-  CHECK_THROWS_AS(log_log_slope({1, 2}, {1, 0}), Error);
-  CHECK_THROWS_AS(log_log_slope({2, 2}, {1, 3}), Error);
+  for (const auto& line : golden()["slope"])
+    CHECK(near(log_log_slope(line["x"].get<Values>(), line["y"].get<Values>()), line["slope"]));
+  CHECK(near(log_log_slope({1, 10, 100}, Values{3, 30, 300}), 1));
+  CHECK_THROWS_AS(log_log_slope({1}, Values{1}), Error);
+  CHECK_THROWS_AS(log_log_slope({1, 2}, Values{1, 0}), Error);
+  CHECK_THROWS_AS(log_log_slope({2, 2}, Values{1, 3}), Error);
 }
 
-TEST_CASE("loss spikes stand out of the 50 before them, and are one within 20") {
+TEST_CASE("a slope through bounds is a bound where they pull one way") {
+  using Bounds = std::vector<Bounded>;
+  const Bounded rising = log_log_slope({1, 10, 100}, Bounds{3, 30, Bounded::at_least(300)});
+  CHECK(near(rising.low, 1));
+  CHECK(rising.high == infinity);
+  const Bounded falling = log_log_slope({1, 10, 100}, Bounds{Bounded::at_least(3), 30, 300});
+  CHECK(near(falling.high, 1));
+  CHECK(falling.low == -infinity);
+  CHECK(near(log_log_slope({1, 10, 100}, Bounds{3, Bounded::at_least(1), 300}).low, 1));  // the middle pulls nowhere
+  const Bounded both = log_log_slope({1, 10}, Bounds{Bounded::at_least(3), Bounded::at_least(3)});
+  CHECK(both.low == -infinity);
+  CHECK(both.high == infinity);
+  CHECK_THROWS_AS(log_log_slope({1, 2}, Bounds{1, Bounded::at_most(0)}), Error);
+}
+
+TEST_CASE("loss spikes stand out of the 50 updates before them, and are one within 20") {
   Values losses;
   for (int i = 0; i < 300; ++i) losses.push_back(1 + 0.01 * (i % 5));  // median 1.02, MAD 0.01
-  CHECK(loss_spikes(losses) == 0);
+  const auto spikes = [&](std::uint64_t every) {
+    std::vector<std::uint64_t> updates;
+    for (std::size_t i = 0; i < losses.size(); ++i) updates.push_back(every * i);
+    return loss_spikes(updates, losses);
+  };
+  CHECK(*spikes(1) == 0);
   losses[100] = 1.0799;
-  CHECK(loss_spikes(losses) == 0);
+  CHECK(*spikes(1) == 0);
   losses[100] = 1.0801;
-  CHECK(loss_spikes(losses) == 1);
+  CHECK(*spikes(1) == 1);
   losses[110] = losses[130] = 2;  // 10 and 20 after the one before
-  CHECK(loss_spikes(losses) == 1);
+  CHECK(*spikes(1) == 1);
+  CHECK(*spikes(5) == 3);  // 50 and 100 updates apart
   losses[151] = 2;
-  CHECK(loss_spikes(losses) == 2);
-  losses[10] = 9;  // has not 50 before it
-  CHECK(loss_spikes(losses) == 2);
-  CHECK(loss_spikes({1, 2, 3}) == 0);
+  CHECK(*spikes(1) == 2);
+  losses[9] = 9;  // has not ten before it
+  CHECK(*spikes(1) == 2);
+  losses[10] = 9;
+  CHECK(*spikes(1) == 3);
+  CHECK_FALSE(spikes(10).has_value());  // too far apart for ten of them within 50 updates
+  losses.resize(10);
+  CHECK_FALSE(spikes(1).has_value());
+  CHECK_THROWS_AS(loss_spikes({1, 2}, {1}), Error);
 }
 
 TEST_CASE("formulas") {

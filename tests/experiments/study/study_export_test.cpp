@@ -42,8 +42,10 @@ TEST_CASE_FIXTURE(Exported, "verdicts.json holds everything, to the last bit, an
   CHECK(hypothesis["against"].size() == 1);
   CHECK(hypothesis["under"].is_object());
   CHECK(hypothesis["p"].get<double>() == 0.03125);
-  CHECK(hypothesis["checks"][0]["effect"].get<double>() == analysis.hypotheses[0].checks[0].effect);
-  CHECK(hypothesis["checks"][0]["interval"][1].get<double>() == analysis.hypotheses[0].checks[0].interval.high);
+  CHECK(hypothesis["checks"][0]["effect"]["pseudo_median"].get<double>() ==
+        analysis.hypotheses[0].checks[0].effect.value.low);
+  CHECK(hypothesis["checks"][0]["effect"]["interval"][1].get<double>() ==
+        analysis.hypotheses[0].checks[0].effect.interval.high);
   CHECK(hypothesis["checks"][0]["expected"].is_null());
   CHECK(hypothesis["checks"][0]["seeds"].size() == 6);
   CHECK(json["claims"][0]["verdict"] == "supported");
@@ -51,10 +53,14 @@ TEST_CASE_FIXTURE(Exported, "verdicts.json holds everything, to the last bit, an
   REQUIRE(json["summaries"].size() == 4);
   CHECK(json["summaries"][0]["values"][5].get<double>() == 1 / 3.0);
   CHECK(json["summaries"][2]["censored"] == 6);
+  CHECK(json["summaries"][2]["compared_by"] == "ratio");
+  CHECK(json["summaries"][2]["bounds"][0] == "at_least");
+  CHECK(json["summaries"][2]["estimate"]["bound"] == "at_least");
+  CHECK(json["summaries"][2]["estimate"]["interval"][1].is_null());
   CHECK(json["factor_effects"][0]["axes"][0] == "alpha");
 
   const auto empty = nlohmann::json::parse(to_json(study, analyse(study, Results(study).known())));
-  CHECK(empty["hypotheses"][0]["checks"][0]["effect"].is_null());
+  CHECK(empty["hypotheses"][0]["checks"][0]["effect"]["pseudo_median"].is_null());
   CHECK(empty["hypotheses"][0]["p"].is_null());
   CHECK(empty["runs"]["missing"] == 12);
 }
@@ -66,7 +72,7 @@ TEST_CASE_FIXTURE(Exported, "the report in Markdown has its tables whole") {
   CHECK(contains(text, "12 runs: 11 finished, 1 diverged, 0 failed, 0 not ended. 6 seeds an arm."));
   CHECK(contains(text, "| It is so | undecided | alpha=a\\|b, \"c\" - alpha=one |"));
   CHECK(contains(text, "| final_loss (nats) | alpha=one | shared | "));
-  CHECK(contains(text, "| steps (updates) | alpha=one | shared | 100 | [100, 100] | 6 | 6 |"));
+  CHECK(contains(text, "| steps (updates) | alpha=one | shared | ≥ 100 | [100, ∞] | 6 | 6 |"));
   CHECK(contains(text, "| alpha=a\\|b, \"c\" |  | 6 | 1 | [0.03005, 0.5635] | 0 |"));
   CHECK(contains(text, "- Claim 3 is undecided"));
   CHECK_FALSE(contains(text, "Tuned settings"));
@@ -86,8 +92,8 @@ TEST_CASE_FIXTURE(Exported, "runs.csv has a row a run and metric") {
   results.remove(1, 6);
   const std::string text = to_csv(study, results.known());
   CHECK(std::count(text.begin(), text.end(), '\n') == 1 + 12 * 2);
-  CHECK(contains(text, "run,alpha,settings,seed,status,metric,value,unit,censored\n"));
-  CHECK(contains(text, ",one,,6,finished,final_loss,0.3333333333333333,nats,0\n"));
-  CHECK(contains(text, ",one,,6,finished,steps,100,updates,1\n"));
-  CHECK(contains(text, ",\"a|b, \"\"c\"\"\",,6,missing,final_loss,,nats,0\n"));
+  CHECK(contains(text, "run,alpha,settings,seed,status,metric,value,unit,bound\n"));
+  CHECK(contains(text, ",one,,6,finished,final_loss,0.3333333333333333,nats,exactly\n"));
+  CHECK(contains(text, ",one,,6,finished,steps,100,updates,at_least\n"));
+  CHECK(contains(text, ",\"a|b, \"\"c\"\"\",,6,missing,final_loss,,nats,\n"));
 }

@@ -22,7 +22,7 @@ using Levels = std::vector<std::pair<std::string, std::optional<double>>>;
 template <class Kind>
 MetricSpec metric_of(std::string name, std::string kind, const typename Kind::Options& options = {}) {
   const auto metric = std::make_shared<Kind>(options);
-  return {std::move(name), std::move(kind), metric, "", metric->lower_is_better()};
+  return {std::move(name), std::move(kind), metric, "", metric->lower_is_better(), metric->compared_by()};
 }
 
 /// A study without hypotheses: every combination of the levels, and as many seeds.
