@@ -120,7 +120,9 @@ class Search {
       const std::string id = tuned_.runs.back().id(study_);
       if (!counted_.insert(id).second) tuned_.runs.pop_back();
       const RunResult* result = known_(id);
-      complete = complete && result != nullptr;
+      const bool failed = result != nullptr && result->status == RunResult::Status::failed;
+      tuned_.failed = tuned_.failed || failed;
+      complete = complete && result != nullptr && !failed;
       if (result != nullptr) sum += score(*result);
     }
     if (!complete) return std::nullopt;

@@ -31,12 +31,13 @@ struct Tuned {
   std::vector<Change> settings;  ///< empty before the tuning is done
   bool done = false;
   bool without_values = false;   ///< none of its runs has a value of the metric, so that nothing can be chosen
+  bool failed = false;           ///< a run failed, so that nothing can be chosen until it is made again
   bool at_edge = false;          ///< the best value of a coordinate is the last of its grid, extensions used up
   std::vector<PlannedRun> runs;  ///< all runs of the search so far, ended or not
 };
 /// The tuning of an arm as far as it got. A value is as good as the mean of the metric over the tuning's seeds, and
-/// worse than any number where a run diverged, failed or has no number. Of values that are equally good the smallest is
-/// chosen. Nothing is chosen where the study has no tuning.
+/// worse than any number where a run diverged or has no number. Of values that are equally good the smallest is chosen.
+/// Nothing is chosen where the study has no tuning, nor while a run has not ended or has failed.
 Tuned tuned(const Study& study, std::size_t arm, const KnownResults& known);
 
 /// Every run that the study needs, given what is known: a pure function, so that every worker comes to the same plan.

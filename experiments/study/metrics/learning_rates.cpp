@@ -21,10 +21,18 @@ std::optional<MetricValue> RateSensitivity::of_rates(const RunsByRate& runs) con
 }
 
 std::optional<MetricValue> LargestStableRate::of_rates(const RunsByRate& runs) const {
-  double largest = 0;
+  if (runs.empty()) return std::nullopt;
+  std::optional<std::pair<double, double>> best;  // of the final loss, and the rate
   for (const auto& [rate, run] : runs) {
-    if (has_diverged(*run)) return largest == 0 ? MetricValue::at_most(rate) : largest;
-    largest = rate;
+    const auto loss = final_value(Measure::loss, *run);
+    if (!has_diverged(*run) && loss && (!best || *loss < best->first)) best = {*loss, rate};
+  }
+  if (!best) return MetricValue::at_most(runs.begin()->first);
+  double largest = best->second;
+  for (auto at = runs.upper_bound(largest); at != runs.end(); ++at) {
+    if (has_diverged(*at->second) || final_value(Measure::loss, *at->second).value_or(0) > best->first + excess_)
+      return largest;
+    largest = at->first;
   }
   return MetricValue::at_least(largest);
 }

@@ -14,17 +14,29 @@ class RateSensitivity : public MeasureMetric {
   bool needs_start() const override { return true; }
 };
 
-/// The largest learning rate up to which the runs of a seed do not diverge: at least the largest of the grid where none
-/// does, and at most the smallest where that one does.
+struct LargestStableRateOptions {
+  double excess = 1;
+  void fields(Fields& f) {
+    f("excess", excess, "nats of final loss above the seed's best, beyond which a run is not stable", above(0));
+  }
+};
+/// The largest learning rate at which a run is stable: from the rate with the best final loss upwards, the last before
+/// one at which the run has_diverged() or ends with an excess of loss. (Below the best rate a larger loss is slowness.)
+/// At least the largest rate of the grid where that is stable; at most the smallest where the run diverges at all of
+/// them. The number of an arm is the largest rate at which at least nine of ten seeds are stable.
 class LargestStableRate : public StudyMetric {
  public:
-  using Options = NoOptions;
-  explicit LargestStableRate(const Options&) {}
+  using Options = LargestStableRateOptions;
+  explicit LargestStableRate(const Options& options) : excess_(options.excess) {}
   std::optional<MetricValue> of_rates(const RunsByRate& runs) const override;
   bool of_tuning() const override { return true; }
   bool lower_is_better() const override { return false; }
   ComparedBy compared_by() const override { return ComparedBy::ratio; }
+  std::optional<double> quantile() const override { return 0.1; }
   bool needs_start() const override { return true; }
+
+ private:
+  double excess_;
 };
 
 }  // namespace surd

@@ -34,7 +34,7 @@ MetricRegistry& metric_kinds() {
     built_in.add<RateSensitivity>("rate_sensitivity",
                                   "mean over the tuning's rates of the loss above the best one (Wortsman et al. 2023)");
     built_in.add<LargestStableRate>("largest_stable_rate",
-                                    "the largest of the tuning's rates before one that diverges");
+                                    "the largest of the tuning's rates at which the loss stays near its best");
     return built_in;
   }();
   return table;

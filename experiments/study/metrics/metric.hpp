@@ -47,6 +47,9 @@ class StudyMetric {
 
   virtual bool lower_is_better() const { return true; }
   virtual ComparedBy compared_by() const { return ComparedBy::difference; }
+  /// The share of seeds below the number of an arm, where that is a quantile over its seeds and not their
+  /// pseudo-median. Arms are compared by pseudo-medians of what each seed has, also then.
+  virtual std::optional<double> quantile() const { return std::nullopt; }
   /// Whether it needs the evaluation before the first update, which runs make if train.evaluate_at_start is true.
   virtual bool needs_start() const { return false; }
   /// Whether it needs probe.jsonl, which runs write if probe.every is above 0.

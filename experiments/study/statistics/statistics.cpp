@@ -2,6 +2,7 @@
 
 #include "autograd/base/error.hpp"
 
+#include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
 
@@ -102,6 +103,23 @@ double signed_rank_p_below(const std::vector<double>& values, double bound, Ties
   std::vector<double> turned;
   for (const double value : values) turned.push_back(-value);
   return signed_rank_p_above(turned, -bound, ties);
+}
+
+Quantile quantile(std::vector<double> values, double share) {
+  expect(!values.empty(), "quantile", "takes at least one value");
+  expect(share > 0 && share < 1, "quantile", "share must be in (0, 1); got {}", share);
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  const auto below = static_cast<std::size_t>(share * static_cast<double>(n) * (1 + 1e-12));
+  Quantile found{values[std::min(below, n - 1)], {-infinity, infinity}};
+  // The k-th smallest value is above the quantile if fewer than k lie below that: binomial.
+  const boost::math::binomial lies_below(static_cast<double>(n), share);
+  for (std::size_t k = 1; k <= n; ++k) {
+    const double fewer = boost::math::cdf(lies_below, static_cast<double>(k - 1));
+    if (fewer <= 0.025) found.interval.low = values[k - 1];
+    if (fewer >= 0.975 && found.interval.high == infinity) found.interval.high = values[k - 1];
+  }
+  return found;
 }
 
 std::vector<double> holm(const std::vector<double>& p) {

@@ -38,6 +38,15 @@ double signed_rank_p_above(const std::vector<double>& values, double bound = 0, 
 /// Likewise of "the pseudo-median is at least `bound`"; of a censored value, give the upper bound.
 double signed_rank_p_below(const std::vector<double>& values, double bound = 0, Ties ties = Ties::against);
 
+/// The largest of the values that at most this share of them is below, e.g. the second smallest of ten for 0.1, and the
+/// exact 95 % interval of the quantile from the order of the values (David & Nagaraja 2003, section 7.1). Unbounded
+/// where there are too few.
+struct Quantile {
+  double value;
+  Interval interval;
+};
+Quantile quantile(std::vector<double> values, double share);
+
 /// p values adjusted for making all these tests together; Holm 1979.
 std::vector<double> holm(const std::vector<double>& p);
 

@@ -55,7 +55,8 @@ std::optional<ArmSummary> summary_of(const StudyValues& values, const MetricSpec
     on_scale.push_back(to_scale(metric.compared_by, cell.value).value_or(-statistics::infinity));
   }
   if (summary.values.empty()) return std::nullopt;
-  summary.estimate = estimate_of(metric.compared_by, on_scale);
+  const auto quantile = metric.metric->quantile();
+  summary.estimate = quantile ? quantile_of(summary.values, *quantile) : estimate_of(metric.compared_by, on_scale);
   return summary;
 }
 

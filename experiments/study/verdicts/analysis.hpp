@@ -24,7 +24,7 @@ struct ArmSummary {
   std::string metric;
   std::vector<std::uint64_t> seeds;  ///< one for each of the values
   std::vector<MetricValue> values;
-  Estimate estimate;
+  Estimate estimate;  ///< their pseudo-median, or the quantile that the metric names
 
   std::size_t censored() const;  ///< how many of the values
 };

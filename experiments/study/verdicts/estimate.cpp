@@ -27,6 +27,12 @@ Estimate estimate_of(ComparedBy by, const std::vector<MetricValue>& on_scale) {
   return {from_scale(by, value), {ends.low, ends.high}};
 }
 
+Estimate quantile_of(const std::vector<MetricValue>& values, double share) {
+  if (values.empty()) return {};
+  const auto low = statistics::quantile(lows_of(values), share), high = statistics::quantile(highs_of(values), share);
+  return {Bounded::between(low.value, high.value), {low.interval.low, high.interval.high}};
+}
+
 double Evidence::p() const { return std::min(1.0, 2 * std::min(inside, outside)); }
 bool Evidence::speaks_for() const { return inside < outside; }
 

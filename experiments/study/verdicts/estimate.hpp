@@ -22,6 +22,9 @@ struct Estimate {
 /// whatever these are.
 Estimate estimate_of(ComparedBy by, const std::vector<MetricValue>& on_scale);
 
+/// The same of a quantile over seeds, with this share of them below it. It is no matter of the scale.
+Estimate quantile_of(const std::vector<MetricValue>& values, double share);
+
 /// Where an effect is expected.
 struct Region {
   double low = -statistics::infinity, high = statistics::infinity;

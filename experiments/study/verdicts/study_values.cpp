@@ -18,6 +18,7 @@ std::pair<StudyValues::Gap, const RunResult*> StudyValues::run(std::size_t arm, 
   PlannedRun planned{arm, {}, seed};
   if (regime == Regime::tuned) {
     expect(study_.tuning.has_value(), "study", "the tuned regime needs a tuning, and the study has none");
+    if (tuned_[arm].failed) return {Gap::tuning_failed, nullptr};
     if (!tuned_[arm].done) return {tuned_[arm].without_values ? Gap::unfit : Gap::untuned, nullptr};
     planned.settings = tuned_[arm].settings;
   }
@@ -100,6 +101,7 @@ std::string Tally::gaps() const {
   add(Gap::failed, "failed", "failed");
   add(Gap::missing, "has not ended", "have not ended");
   add(Gap::untuned, "waits for the tuning", "wait for the tuning");
+  add(Gap::tuning_failed, "has a tuning of which a run failed", "have a tuning of which a run failed");
   add(Gap::unfit, "has a tuning without any value of its metric", "have a tuning without any value of its metric");
   add(Gap::unrecorded, "has no such value", "have no such value");
   if (parts.empty()) return "";

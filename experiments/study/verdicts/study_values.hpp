@@ -14,7 +14,7 @@ namespace surd {
 /// The values of a study's metrics by arm, regime and seed.
 class StudyValues {
  public:
-  enum class Gap { none, untuned, unfit, missing, failed, unrecorded };
+  enum class Gap { none, untuned, tuning_failed, unfit, missing, failed, unrecorded };
   struct Cell {
     Gap gap = Gap::none;
     MetricValue value;

@@ -60,9 +60,8 @@ TEST_CASE("a difference needs its interval and its p on one side of 0") {
   CHECK(supported.checks[0].label == "alpha=sqrt(d) - alpha=one");
   CHECK(supported.checks[0].seeds.size() == 10);
   CHECK(contains(supported.reason, "final_loss of alpha=sqrt(d) minus alpha=one is -0.5 nats [-0.5"));
-  CHECK(contains(
-      supported.reason,
-      "p = 0.001953 (all of one sign, the smallest there is; 0.001953 after Holm), 10 seeds, nothing tuned, as"));
+  CHECK(contains(supported.reason,
+                 "p = 0.001953 (all of one sign, the smallest there is; 0.001953 after Holm), pseudo-median of 10"));
 
   const HypothesisResult refuted = judged(lower(), around(0.5), around_too(1));
   CHECK(refuted.verdict == Verdict::refuted);
@@ -74,7 +73,8 @@ TEST_CASE("a difference needs its interval and its p on one side of 0") {
   const HypothesisResult undecided = judged(lower(), around(1), around_too(1));
   CHECK(undecided.verdict == Verdict::undecided);
   CHECK(*undecided.p > 0.05);
-  CHECK(contains(undecided.reason, "10 seeds, nothing tuned, which does not decide whether it is lower than 0."));
+  CHECK(contains(undecided.reason,
+                 "pseudo-median of 10 seeds, nothing tuned, which does not decide whether it is lower than 0."));
 }
 
 TEST_CASE("a margin has to be exceeded") {
@@ -301,6 +301,22 @@ TEST_CASE("a tuning none of whose runs has a value chooses nothing") {
   CHECK(tuned(study, 0, results.known()).without_values);
   CHECK(contains(analyse(study, results.known()).hypotheses[0].reason,
                  "of 12 runs 12 have a tuning without any value of its metric"));
+}
+
+TEST_CASE("a tuning of which a run failed waits until it is made again") {
+  Study study = study_of({{"alpha", scales}}, 6);
+  add_tuning(study);
+  study.hypotheses = {lower()};
+  study.hypotheses[0].regime = Regime::tuned;
+  Results results(study);
+  for (const std::size_t arm : {0, 1}) tune(study, results, arm, [](double, std::uint64_t) { return run_with(1); });
+  REQUIRE(tuned(study, 0, results.known()).done);
+  const PlannedRun first = tuned(study, 0, results.known()).runs.front();
+  results.at(0, first.seed, first.settings) = failed_run();
+  CHECK_FALSE(tuned(study, 0, results.known()).done);
+  CHECK(tuned(study, 0, results.known()).failed);
+  CHECK(contains(analyse(study, results.known()).hypotheses[0].reason,
+                 "6 have not ended, 6 have a tuning of which a run failed"));
 }
 
 TEST_CASE("claims follow from their hypotheses") {

@@ -202,6 +202,21 @@ TEST_CASE("interval and test agree, and hold what docs/studies.md says of them")
   }
 }
 
+TEST_CASE("a quantile over seeds and its interval by order") {
+  Values values;
+  for (int i = 20; i > 0; --i) values.push_back(i);
+  CHECK(quantile(values, 0.1).value == 3);  // two of twenty are below
+  // P(B <= 0) = 0.1216 and P(B <= 5) = 0.9887 >= 0.975 > P(B <= 4) = 0.9568, of 20 with 0.1.
+  CHECK(quantile(values, 0.1).interval.low == -infinity);
+  CHECK(quantile(values, 0.1).interval.high == 6);
+  // P(B <= 5) = 0.0207 <= 0.025 < P(B <= 6) = 0.0577, of 20 with 0.5.
+  CHECK(quantile(values, 0.5).interval.low == 6);
+  CHECK(quantile(values, 0.5).interval.high == 15);
+  CHECK(quantile({4, 2, 3}, 0.1).value == 2);
+  CHECK_THROWS_AS(quantile({}, 0.1), Error);
+  CHECK_THROWS_AS(quantile({1}, 1), Error);
+}
+
 TEST_CASE("Holm, Wilson and slopes are statsmodels' and SciPy's") {
   REQUIRE(golden()["holm"].size() == 4);
   for (const auto& family : golden()["holm"]) {

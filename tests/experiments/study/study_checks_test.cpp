@@ -51,7 +51,7 @@ TEST_CASE("a value is where its formula says, in every arm selected") {
   CHECK(*supported.checks[1].expected == doctest::Approx(0.8));
   CHECK(*supported.checks[1].tolerance == 0.1);
   CHECK(contains(supported.reason, "final_loss holds in 3 of 3 cases"));
-  CHECK(contains(supported.reason, "8 seeds, nothing tuned, as expected (sqrt(d) / 10 ± 0.1)"));
+  CHECK(contains(supported.reason, "pseudo-median of 8 seeds, nothing tuned, as expected (sqrt(d) / 10 ± 0.1)"));
 
   // The interval of the widest, 1.6 +- 0.008 or so, has to be inside as a whole.
   CHECK(widths_study.judged(value("sqrt(d) / 10", 0.002)).verdict == Verdict::undecided);

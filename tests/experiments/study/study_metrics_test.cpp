@@ -180,11 +180,11 @@ TEST_CASE("metrics of a tuning look along its learning rates") {
   // Seed 1001 diverges at 0.1, 1002 ends above its start there, 1003 is stable everywhere.
   tune(study, results, 0, [](double rate, std::uint64_t seed) {
     if (rate < 0.05) return run_with(rate < 0.005 ? 1 : 0.5);
-    return seed == 1001 ? diverged_run() : run_with(seed == 1002 ? 8 : 2);
+    return seed == 1001 ? diverged_run() : run_with(seed == 1002 ? 8 : 1.4);
   });
   CHECK(of(sensitivity, 1001)->low == doctest::Approx((1 + 0.5 + 3) / 3 - 0.5));
   CHECK(of(sensitivity, 1002)->low == doctest::Approx((1 + 0.5 + 3) / 3 - 0.5));  // 8 counts as 3
-  CHECK(of(sensitivity, 1003)->low == doctest::Approx((1 + 0.5 + 2) / 3 - 0.5));
+  CHECK(of(sensitivity, 1003)->low == doctest::Approx((1 + 0.5 + 1.4) / 3 - 0.5));
   CHECK(of(largest, 1001)->low == 0.01);
   CHECK(of(largest, 1001)->known());
   CHECK(of(largest, 1002)->low == 0.01);
@@ -199,8 +199,22 @@ TEST_CASE("metrics of a tuning look along its learning rates") {
     ++found;
     CHECK(summary.seeds == std::vector<std::uint64_t>{1001, 1002, 1003});
     CHECK(summary.censored() == 1);
+    CHECK(summary.estimate.value.low == 0.01);  // the largest that nine of ten reach, so all of three
   }
   CHECK(found == 1);
+
+  // Ends above its best by more than 1 nat at 0.1, though below its start; slowness below the best rate is no failure.
+  results.at(0, 1003, {{"optimizer.learning_rate", "0.1", {}}}) = run_with(1.6);
+  CHECK(of(largest, 1003)->low == 0.01);
+  CHECK(of(largest, 1003)->known());
+  MetricSpec patient = metric<LargestStableRate>({1.2});
+  CHECK(of(patient, 1003)->low == 0.1);
+  results.at(0, 1003, {{"optimizer.learning_rate", "0.001", {}}}) = run_with(2.5);
+  CHECK(of(largest, 1003)->low == 0.01);
+  for (const char* rate : {"0.001", "0.01", "0.1"})
+    results.at(0, 1003, {{"optimizer.learning_rate", rate, {}}}) = diverged_run();
+  CHECK(of(largest, 1003)->high == 0.001);
+  CHECK(std::isinf(of(largest, 1003)->low));
 
   Tuned cut = tuned(study, 0, results.known());
   cut.runs.erase(cut.runs.begin());  // the smallest rate of seed 1001 is not planned yet

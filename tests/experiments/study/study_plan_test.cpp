@@ -156,23 +156,28 @@ TEST_CASE("a grid whose best value is at its edge grows by its own ratio, at mos
   CHECK(result(100).at_edge);
 }
 
-TEST_CASE("runs that diverge or fail make a value the worst, and where all do, the smallest is chosen") {
+TEST_CASE("runs that diverge make a value the worst, where all do, the smallest is chosen, and a failed one waits") {
   const StudyFile file;
   const std::string one_axis =
       "tuning: {metric: loss, seeds: 2, axes: [{name: rate, key: optimizer.learning_rate, values: [0.001, 0.01, "
       "0.1]}]}\n";
   const Study study = file.load(StudyFile::whole(study_rest + one_axis));
-  for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
-    Made some(study, [&](const PlannedRun& run) {
-      return setting(run, rate, 1) > 0.05 && run.seed == 1002 ? bad : bowl(0.1)(run);
-    });
-    some.make_all();
-    CHECK(chosen(tuned(study, 0, some.known())) == rate + "=0.01 ");
-    Made none(study, [&](const PlannedRun&) { return bad; });
-    none.make_all();
-    CHECK(chosen(tuned(study, 0, none.known())) == rate + "=1e-05 ");
-    CHECK(tuned(study, 0, none.known()).at_edge);
-  }
+  const auto once = [&](double bad) {
+    return
+        [=](const PlannedRun& run) { return setting(run, rate, 1) > 0.05 && run.seed == 1002 ? bad : bowl(0.1)(run); };
+  };
+  Made some(study, once(std::nan("")));
+  some.make_all();
+  CHECK(chosen(tuned(study, 0, some.known())) == rate + "=0.01 ");
+  Made none(study, [](const PlannedRun&) { return std::nan(""); });
+  none.make_all();
+  CHECK(chosen(tuned(study, 0, none.known())) == rate + "=1e-05 ");
+  CHECK(tuned(study, 0, none.known()).at_edge);
+
+  Made failed(study, once(std::numeric_limits<double>::infinity()));
+  failed.make_all();
+  CHECK_FALSE(tuned(study, 0, failed.known()).done);
+  CHECK(tuned(study, 0, failed.known()).failed);
 }
 
 }  // namespace
