@@ -25,6 +25,7 @@ static CommandTable all_commands() {
   COMMAND(add_config_reference);
 
   table.add_group("study", "Ask a question that takes many runs");
+  COMMAND(add_study_check);
   COMMAND(add_study_run);
   COMMAND(add_study_work);
   COMMAND(add_study_status);

@@ -13,6 +13,7 @@ surd_tests(run IN experiments/run LIBRARY commands FLOAT
   run_files_test.cpp)
 surd_tests(study IN experiments/study LIBRARY commands FLOAT
   analysis_test.cpp
+  decidability_test.cpp
   report_test.cpp
   statistics_test.cpp
   study_checks_test.cpp

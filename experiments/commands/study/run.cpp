@@ -1,7 +1,8 @@
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/shared_arguments.hpp"
 #include "experiments/program/exit_code.hpp"
-#include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
+#include "experiments/study/execution/outlook.hpp"
 #include "experiments/study/execution/worker_pool.hpp"
 #include "experiments/study/report/group_report.hpp"
 #include "experiments/study/report/study_tables.hpp"
@@ -11,29 +12,25 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <thread>
 
 namespace surd {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct StudyRunArguments {
-  std::string file;
-  Texts settings;
+struct StudyRunArguments : StudyFileArguments {
   std::string out;
-  std::optional<std::size_t> jobs;
   bool resume = false;
-  bool quick = false;
+  bool dry_run = false;
+  bool anyway = false;
   bool keep_checkpoints = false;
 
   void fields(Fields& f) {
-    f("study", file, "a study file, or one of a group of studies");
-    f("set", settings, "a setting over the base config, e.g. model.d_model=128", Unit{"key=value"});
+    StudyFileArguments::fields(f);
     f("out", out, "folder of the study [runs/NAME]", Unit{"folder"});
-    f("jobs", jobs, "runs side by side [one a core]", between(1, 1024));
     f("resume", resume, "go on with what is in the folder");
-    f("quick", quick, "cut down as the study says, to try it");
+    f("dry_run", dry_run, "list the runs and make none");
+    f("anyway", anyway, "even if no hypothesis can be decided");
     f("keep_checkpoints", keep_checkpoints, "the runs keep their parameters");
   }
 };
@@ -49,44 +46,20 @@ int finish_study(const StudyFolder& folder, const Study& study, StudyResults& re
   return counts.ended() == counts.planned && counts.failed == 0 ? exit_done : exit_failed;
 }
 
-/// Estimates how many seconds `runs` runs take on `jobs` processes; nothing where no run can be timed. Measures a few
-/// arms, spread over all of them.
-std::optional<double> estimated_time(const Study& study, std::size_t runs, std::size_t jobs) {
-  constexpr std::size_t most_measured = 6;
-  const std::size_t step = (study.arms.size() + most_measured - 1) / most_measured;
-  double sum = 0;
-  std::size_t measured = 0;
-  for (std::size_t arm = 0; arm < study.arms.size(); arm += step) {
-    const auto seconds = estimated_seconds(study.config_file(arm, {}, study.seeds.front()));
-    sum += seconds.value_or(0);
-    measured += seconds.has_value();
-  }
-  if (measured == 0) return std::nullopt;
-  return sum / static_cast<double>(measured) * static_cast<double>(runs) / static_cast<double>(jobs);
+/// Refuses a study of which it is known before the first run that it decides nothing.
+void expect_decidable(const Study& study, const StudyRunArguments& arguments) {
+  if (arguments.anyway || arguments.dry_run || study.quick || study.hypotheses.empty()) return;
+  const Decidability decidability = decidability_of(study);
+  expect_usage(decidability.undecidable() < study.hypotheses.size(), arguments.file,
+               "none of its hypotheses can be decided, whatever the runs will be; give it {} seeds or more, or fewer "
+               "hypotheses, or make the runs by --anyway (surd study check says more)",
+               decidability.seeds_for_all);
 }
 
-/// How many runs there are to make, and how long that may take.
-std::vector<std::string> outlook(const Study& study, const StudyCounts& counts, std::size_t jobs, std::size_t cores) {
-  const std::size_t most = runs_at_most(study), left = counts.planned - counts.ended();
-  std::vector<std::string> lines{fmt::format(
-      "runs        {} to make{}{}", left, counts.ended() > 0 ? fmt::format(", {} made", counts.ended()) : "",
-      most > counts.planned ? fmt::format("; with all of the tuning at most {}", most) : "")};
-  if (left == 0) return lines;
-  const auto seconds = estimated_time(study, left, std::min(jobs, cores));
-  if (!seconds) return lines;
-  const auto time = [](double value) { return value < 1 ? "a second" : clock_time(value); };
-  const double all = *seconds * static_cast<double>(most - counts.ended()) / static_cast<double>(left);
-  lines.push_back(fmt::format("time        about {}{} with {} worker{}", time(*seconds),
-                              most > counts.planned ? ", at most " + time(all) : "", jobs, jobs == 1 ? "" : "s"));
-  return lines;
-}
-
-/// Begins the study in its folder, or makes sure that it is the one that was begun there.
-void begin(const StudyFolder& folder, const Study& study, const StudySource& source,
-           const StudyRunArguments& arguments) {
+/// Makes sure that the study can be made in its folder: nothing is there, or the study itself was begun.
+void expect_folder(const StudyFolder& folder, const Study& study, const StudySource& source, bool resume) {
   if (folder.begun()) {
-    expect_usage(arguments.resume, folder.path(),
-                 "holds a study already; --resume goes on with it, --out names another folder");
+    expect_usage(resume, folder.path(), "holds a study already; --resume goes on with it, --out names another folder");
     const std::string changes = folder.difference(study, source);
     expect_usage(changes.empty(), folder.path(),
                  "the study differs from the one that was begun here, so its runs cannot be counted together:{}\n"
@@ -96,7 +69,18 @@ void begin(const StudyFolder& folder, const Study& study, const StudySource& sou
   }
   expect_usage(!path_exists(folder.path()) || (is_folder(folder.path()) && folder.only_prepared()), folder.path(),
                "exists already and is not the folder of a study; name another one by --out");
-  folder.freeze(source, study, arguments.keep_checkpoints);
+}
+
+/// Lists every run that is planned so far, and where it will be.
+void list_runs(const StudyFolder& folder, const Study& study, StudyResults& results, Console& console) {
+  const std::vector<PlannedRun> runs = plan(study, results.known());
+  for (const PlannedRun& run : runs) {
+    const std::string id = run.id(study);
+    console.line(fmt::format("{} {}", id, folder.run(id)));
+  }
+  const std::size_t more = runs_at_most(study) - runs.size();
+  console.line(fmt::format("{} run{}{}", runs.size(), runs.size() == 1 ? "" : "s",
+                           study.tuning ? fmt::format("; the tuning adds at most {}", more) : ""));
 }
 
 int study_run_command(const StudyRunArguments& arguments);
@@ -112,7 +96,8 @@ int study_group_run(const StudyRunArguments& arguments) {
     study.file = file.string();
     study.out = folder + "/" + file.stem().string();
     studies.push_back(study);
-    static_cast<void>(load_study(study.file, study.settings.values, study.quick));
+    const Study read = load_study(study.file, study.settings.values, study.quick);
+    if (!StudyFolder(study.out).begun()) expect_decidable(read, study);
   }
   Console console;
   int code = exit_done;
@@ -122,6 +107,7 @@ int study_group_run(const StudyRunArguments& arguments) {
     if (ended > 128) return ended;
     code = std::max(code, ended);
   }
+  if (arguments.dry_run) return code;
   const GroupAnswers answers = write_group_report(group, folder);
   console.line(fmt::format("\n{}", group.question));
   for (const auto& [claim, found] : answers)
@@ -137,16 +123,23 @@ int study_run_command(const StudyRunArguments& arguments) {
   const Study study = load_study(source);
   check_experiments(study);
   const StudyFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out);
-  begin(folder, study, source, arguments);
-
+  expect_folder(folder, study, source, arguments.resume);
   StudyResults results(folder, StudyResults::Parts::metrics);
-  const StudyCounts before = count(study, folder, results);
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  const std::size_t replicas = study.config(0, {}, study.seeds.front()).train.replicas;
-  const std::size_t jobs = arguments.jobs.value_or(std::max<std::size_t>(1, cores / replicas));
   Console console;
+  if (arguments.dry_run) {
+    list_runs(folder, study, results, console);
+    return exit_done;
+  }
+  if (!folder.begun()) {
+    expect_decidable(study, arguments);
+    folder.freeze(source, study, arguments.keep_checkpoints);
+  }
+
+  const std::size_t jobs = arguments.jobs.value_or(usual_jobs(study));
   for (const std::string& line : describe(study)) console.line(line);
-  for (const std::string& line : outlook(study, before, jobs, cores)) console.line(line);
+  for (const std::string& line : outlook(study, count(study, folder, results), jobs)) console.line(line);
+  if (!study.quick)  // which is not to be believed anyway
+    for (const std::string& line : undecidable_lines(study, decidability_of(study))) console.line(line);
   console.line(fmt::format("folder      {}\n", folder.path()));
 
   const PoolEnd end = run_workers(folder, study, jobs, console);

@@ -49,6 +49,8 @@ class Statement {
   virtual std::string words(const Hypothesis& hypothesis) const = 0;
   /// What the results of a study say of it.
   virtual Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const = 0;
+  /// Whether it is a test, with a p that is adjusted together with those of all other tests of the study.
+  virtual bool tested() const { return true; }
 
   /// Is called with the key that is wrong and a message that says what to do about it.
   using Complain = std::function<void(const char* key, std::string message)>;

@@ -1,6 +1,7 @@
 #include "experiments/study/report/study_tables.hpp"
 
 #include "experiments/program/text_format.hpp"
+#include "experiments/study/verdicts/finding.hpp"
 
 #include <algorithm>
 #include <map>
@@ -34,6 +35,45 @@ std::string seeds_text(const std::vector<std::uint64_t>& seeds) {
   return fmt::format("{} ({})", seeds.size(), fmt::join(seeds, ", "));
 }
 
+/// What the seeds of a hypothesis come to; the same for all that have as many.
+std::string reach_text(const Reach& reach, std::size_t tests) {
+  const std::string with = fmt::format("be decided with {} seed{}{}: ", reach.seeds, reach.seeds == 1 ? "" : "s",
+                                       reach.of_tuning ? " of the tuning" : "");
+  if (reach.seeds < fewest_seeds) return fmt::format("cannot {}{} are the fewest", with, fewest_seeds);
+  if (!reach.tested) return fmt::format("can {}no test, so no p", with);
+  return fmt::format("{} {}smallest p 2/2^{} = {}, for {} test{} (Holm) {}{}", reach.decidable ? "can" : "cannot", with,
+                     reach.seeds, short_number(reach.p), tests, tests == 1 ? "" : "s", short_number(reach.p_holm),
+                     reach.decidable ? "" : fmt::format(", above {}", significance));
+}
+
+std::vector<std::string> reach_lines(const Study& study, const Decidability& decidability, bool all,
+                                     std::size_t most_names) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+  for (const bool decidable : {false, true}) {
+    if (decidable && !all) break;
+    for (std::size_t i = 0; i < study.hypotheses.size(); ++i) {
+      const Reach& reach = decidability.hypotheses[i];
+      if (reach.decidable != decidable) continue;
+      const std::string text = reach_text(reach, decidability.tests);
+      auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& other) { return other.first == text; });
+      if (group == groups.end()) group = groups.insert(group, {text, {}});
+      group->second.push_back(study.hypotheses[i].name);
+    }
+  }
+  std::vector<std::string> lines;
+  const std::string indent(12, ' ');
+  for (const auto& [text, names] : groups) {
+    append(lines, wrapped(fmt::format("{} {}", names.size(), text), lines.empty() ? "hypotheses  " : indent,
+                          indent + "  ", screen_width));
+    for (std::size_t i = 0; i < std::min(names.size(), most_names); ++i)
+      append(lines, wrapped(one_line(names[i]), indent + "- ", indent + "  ", screen_width));
+    if (names.size() > most_names) lines.push_back(fmt::format("{}- and {} more", indent, names.size() - most_names));
+  }
+  if (decidability.undecidable() > 0)
+    lines.push_back(fmt::format("{}{} seeds or more would do for all", indent, decidability.seeds_for_all));
+  return lines;
+}
+
 }  // namespace
 
 std::vector<std::string> describe(const Study& study) {
@@ -57,6 +97,15 @@ std::vector<std::string> describe(const Study& study) {
     append(lines, labelled("tuning", axes, ","));
   }
   return lines;
+}
+
+std::vector<std::string> decidability_lines(const Study& study, const Decidability& decidability) {
+  if (study.hypotheses.empty()) return {"hypotheses  none"};
+  return reach_lines(study, decidability, true, study.hypotheses.size());
+}
+
+std::vector<std::string> undecidable_lines(const Study& study, const Decidability& decidability) {
+  return reach_lines(study, decidability, false, most_listed);
 }
 
 std::vector<std::string> failures(const Study& study, StudyResults& results) {

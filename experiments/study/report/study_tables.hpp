@@ -1,6 +1,7 @@
 #pragma once
 
 #include "experiments/study/execution/study_folder.hpp"
+#include "experiments/study/verdicts/decidability.hpp"
 
 #include <string>
 #include <vector>
@@ -10,6 +11,10 @@ namespace surd {
 
 /// What a study asks, and of what it is made.
 std::vector<std::string> describe(const Study& study);
+/// Which hypotheses the seeds can decide and which they cannot, and how many seeds would do.
+std::vector<std::string> decidability_lines(const Study& study, const Decidability& decidability);
+/// The same of those alone that cannot be decided, and no more than a dozen of their names; empty where all can.
+std::vector<std::string> undecidable_lines(const Study& study, const Decidability& decidability);
 /// Each failed run and why, two lines or more.
 std::vector<std::string> failures(const Study& study, StudyResults& results);
 /// How far it is: counts, a table of arms, failures.

@@ -16,6 +16,7 @@ class Identical : public Statement {
   std::string words(const Hypothesis& hypothesis) const override;
   Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
   void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;
+  bool tested() const override { return false; }  // it holds in every seed or it does not
 };
 
 }  // namespace surd

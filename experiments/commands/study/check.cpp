@@ -1,0 +1,55 @@
+#include "experiments/commands/command.hpp"
+#include "experiments/commands/shared_arguments.hpp"
+#include "experiments/program/console.hpp"
+#include "experiments/program/exit_code.hpp"
+#include "experiments/study/execution/outlook.hpp"
+#include "experiments/study/file/study_group.hpp"
+#include "experiments/study/report/study_tables.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace surd {
+namespace {
+
+using StudyCheckArguments = StudyFileArguments;
+
+int study_check_command(const StudyCheckArguments& arguments);
+
+/// `surd study check` of a group: each of its studies.
+int study_group_check(const StudyCheckArguments& arguments) {
+  Console console;
+  int code = exit_done;
+  for (const std::filesystem::path& file : load_study_group(arguments.file).studies) {
+    StudyCheckArguments study = arguments;
+    study.file = file.string();
+    console.line(fmt::format("\n{}", styled(study.file, Console::Style::bold, STDOUT_FILENO)));
+    code = std::max(code, study_check_command(study));
+  }
+  return code;
+}
+
+/// Returns 0 where each hypothesis can be decided, and 1 where one cannot.
+int study_check_command(const StudyCheckArguments& arguments) {
+  if (is_study_group(arguments.file)) return study_group_check(arguments);
+  const Study study = load_study(arguments.file, arguments.settings.values, arguments.quick);
+  check_experiments(study);
+  const Decidability decidability = decidability_of(study);
+  StudyCounts counts;
+  counts.planned = plan(study, [](const std::string&) { return nullptr; }).size();
+  Console console;
+  for (const std::string& line : describe(study)) console.line(line);
+  for (const std::string& line : outlook(study, counts, arguments.jobs.value_or(usual_jobs(study)))) console.line(line);
+  for (const std::string& line : decidability_lines(study, decidability)) console.line(line);
+  return decidability.undecidable() == 0 ? exit_done : exit_failed;
+}
+
+}  // namespace
+
+void add_study_check(CommandTable& table) {
+  table.add("study check", "What a study will take, and whether it can decide anything", {"study"},
+            study_check_command);
+}
+
+}  // namespace surd

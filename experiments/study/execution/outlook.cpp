@@ -1,0 +1,65 @@
+#include "experiments/study/execution/outlook.hpp"
+
+#include "experiments/program/text_format.hpp"
+#include "experiments/study/execution/worker_pool.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace surd {
+namespace {
+
+std::size_t cores() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+std::string about(double seconds) { return seconds < 1 ? "a second" : clock_time(seconds); }
+
+std::string hours(double seconds) {
+  constexpr double hour = 3600;
+  return seconds < 10 * hour ? fmt::format("{:.2g}", seconds / hour) : fmt::format("{:.0f}", seconds / hour);
+}
+
+}  // namespace
+
+std::optional<RunTime> time_of_a_run(const Study& study) {
+  constexpr std::size_t most_measured = 6;
+  const std::size_t step = (study.arms.size() + most_measured - 1) / most_measured;
+  RunTime mean;
+  for (std::size_t arm = 0; arm < study.arms.size(); arm += step) {
+    const ConfigFile file = study.config_file(arm, {}, study.seeds.front());
+    const auto seconds = estimated_seconds(file);
+    if (!seconds) continue;
+    mean.seconds += *seconds;
+    mean.core_seconds += *seconds * static_cast<double>(std::min(file.config.train.replicas, cores()));
+    ++mean.arms;
+  }
+  if (mean.arms == 0) return std::nullopt;
+  mean.seconds /= static_cast<double>(mean.arms);
+  mean.core_seconds /= static_cast<double>(mean.arms);
+  return mean;
+}
+
+std::size_t usual_jobs(const Study& study) {
+  return std::max<std::size_t>(1, cores() / study.config(0, {}, study.seeds.front()).train.replicas);
+}
+
+std::vector<std::string> outlook(const Study& study, const StudyCounts& counts, std::size_t jobs) {
+  const std::size_t most = runs_at_most(study), left = counts.planned - counts.ended();
+  std::vector<std::string> lines{fmt::format(
+      "runs        {} to make{}{}", left, counts.ended() > 0 ? fmt::format(", {} made", counts.ended()) : "",
+      most > counts.planned ? fmt::format("; with all of the tuning at most {}", most) : "")};
+  if (left == 0) return lines;
+  const auto run = time_of_a_run(study);
+  if (!run) return lines;
+  const auto now = static_cast<double>(left), in_the_end = static_cast<double>(most - counts.ended());
+  const auto workers = static_cast<double>(std::min(jobs, cores()));
+  const bool tunes = most > counts.planned;
+  lines.push_back(fmt::format("time        about {}{} with {} worker{}", about(now * run->seconds / workers),
+                              tunes ? ", at most " + about(in_the_end * run->seconds / workers) : "", jobs,
+                              jobs == 1 ? "" : "s"));
+  lines.push_back(fmt::format("            {} core-hours{}, measured on {} of {} arm{}", hours(now * run->core_seconds),
+                              tunes ? ", at most " + hours(in_the_end * run->core_seconds) : "", run->arms,
+                              study.arms.size(), study.arms.size() == 1 ? "" : "s"));
+  return lines;
+}
+
+}  // namespace surd
