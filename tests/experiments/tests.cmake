@@ -14,6 +14,7 @@ surd_tests(run IN experiments/run LIBRARY commands FLOAT
 surd_tests(study IN experiments/study LIBRARY commands FLOAT
   analysis_test.cpp
   decidability_test.cpp
+  pilot_test.cpp
   report_test.cpp
   statistics_test.cpp
   study_checks_test.cpp

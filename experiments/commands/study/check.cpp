@@ -13,7 +13,14 @@
 namespace surd {
 namespace {
 
-using StudyCheckArguments = StudyFileArguments;
+struct StudyCheckArguments : StudyFileArguments {
+  std::string pilot;
+
+  void fields(Fields& f) {
+    StudyFileArguments::fields(f);
+    f("pilot", pilot, "a study's folder, whose runs tell what effects can be found", Unit{"folder"});
+  }
+};
 
 int study_check_command(const StudyCheckArguments& arguments);
 
@@ -24,10 +31,18 @@ int study_group_check(const StudyCheckArguments& arguments) {
   for (const std::filesystem::path& file : load_study_group(arguments.file).studies) {
     StudyCheckArguments study = arguments;
     study.file = file.string();
+    if (!study.pilot.empty()) study.pilot += "/" + file.stem().string();
     console.line(fmt::format("\n{}", styled(study.file, Console::Style::bold, STDOUT_FILENO)));
     code = std::max(code, study_check_command(study));
   }
   return code;
+}
+
+std::vector<PilotFinding> pilot_of(const Study& study, const std::string& path) {
+  const StudyFolder folder(path);
+  const Study pilot = folder.study();
+  StudyResults results(folder, StudyResults::Parts::all);
+  return expect_from_pilot(study, pilot, results.known());
 }
 
 /// Returns 0 where each hypothesis can be decided, and 1 where one cannot.
@@ -42,6 +57,8 @@ int study_check_command(const StudyCheckArguments& arguments) {
   for (const std::string& line : describe(study)) console.line(line);
   for (const std::string& line : outlook(study, counts, arguments.jobs.value_or(usual_jobs(study)))) console.line(line);
   for (const std::string& line : decidability_lines(study, decidability)) console.line(line);
+  if (!arguments.pilot.empty())
+    for (const std::string& line : pilot_lines(study, pilot_of(study, arguments.pilot))) console.line(line);
   return decidability.undecidable() == 0 ? exit_done : exit_failed;
 }
 

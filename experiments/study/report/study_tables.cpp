@@ -4,6 +4,7 @@
 #include "experiments/study/verdicts/finding.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace surd {
@@ -74,6 +75,23 @@ std::vector<std::string> reach_lines(const Study& study, const Decidability& dec
   return lines;
 }
 
+std::string pilot_text(const Study& study, const PilotFinding& finding) {
+  if (!finding.obstacle.empty()) return finding.obstacle;
+  const bool ratio = finding.compared_by == ComparedBy::ratio;
+  const std::string& name = study.metric(study.hypotheses[finding.hypothesis].metric).unit;
+  const std::string unit = name.empty() ? "" : " " + name;
+  const auto length = [&](double value) {
+    return ratio ? "a factor of " + short_number(std::exp(value)) : short_number(value) + unit;
+  };
+  const std::string deviation = fmt::format("deviation {}{} ({} seeds)", ratio ? "of the logarithm " : "",
+                                            short_number(finding.deviation) + (ratio ? "" : unit), finding.pilot_seeds);
+  const std::string margin = finding.margin == 0 ? "" : "; margin " + length(finding.margin);
+  if (finding.smallest_effect)
+    return fmt::format("{}: an effect of {}{}", deviation, length(*finding.smallest_effect), margin);
+  return fmt::format("{}: {:.0f} of 100 studies support it if there is no effect, 80 with a margin of {}{}", deviation,
+                     100 * *finding.share_supported, length(*finding.smallest_margin), margin);
+}
+
 }  // namespace
 
 std::vector<std::string> describe(const Study& study) {
@@ -106,6 +124,17 @@ std::vector<std::string> decidability_lines(const Study& study, const Decidabili
 
 std::vector<std::string> undecidable_lines(const Study& study, const Decidability& decidability) {
   return reach_lines(study, decidability, false, most_listed);
+}
+
+std::vector<std::string> pilot_lines(const Study& study, const std::vector<PilotFinding>& findings) {
+  if (findings.empty()) return {"pilot       there is no comparison that these seeds can decide"};
+  std::vector<std::string> lines{"pilot       what 8 of 10 studies would find, were their deviations the pilot's"};
+  const std::string indent(14, ' ');
+  for (const PilotFinding& finding : findings) {
+    append(lines, wrapped(one_line(study.hypotheses[finding.hypothesis].name), "            - ", indent, screen_width));
+    append(lines, wrapped(pilot_text(study, finding), indent, indent, screen_width));
+  }
+  return lines;
 }
 
 std::vector<std::string> failures(const Study& study, StudyResults& results) {

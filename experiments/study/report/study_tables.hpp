@@ -2,6 +2,7 @@
 
 #include "experiments/study/execution/study_folder.hpp"
 #include "experiments/study/verdicts/decidability.hpp"
+#include "experiments/study/verdicts/pilot.hpp"
 
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ std::vector<std::string> describe(const Study& study);
 std::vector<std::string> decidability_lines(const Study& study, const Decidability& decidability);
 /// The same of those alone that cannot be decided, and no more than a dozen of their names; empty where all can.
 std::vector<std::string> undecidable_lines(const Study& study, const Decidability& decidability);
+/// What a pilot lets one expect of each comparison.
+std::vector<std::string> pilot_lines(const Study& study, const std::vector<PilotFinding>& findings);
 /// Each failed run and why, two lines or more.
 std::vector<std::string> failures(const Study& study, StudyResults& results);
 /// How far it is: counts, a table of arms, failures.

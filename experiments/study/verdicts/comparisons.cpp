@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 namespace surd {
 namespace {
@@ -34,7 +33,8 @@ double margin_on_scale(const MetricSpec& metric, const Hypothesis& hypothesis) {
 }
 
 /// Where a difference is to be: lower or higher than 0 by more than the margin.
-Region beyond(const Hypothesis& hypothesis, double margin) {
+Region beyond_margin(const Study& study, const Hypothesis& hypothesis) {
+  const double margin = margin_on_scale(study.metric(hypothesis.metric), hypothesis);
   expect(hypothesis.expect == "lower" || hypothesis.expect == "higher", "hypothesis",
          "'{}' expects lower or higher; got '{}'", hypothesis.name, hypothesis.expect);
   Region region;
@@ -57,8 +57,7 @@ std::string observation(const MetricSpec& metric, const Hypothesis& hypothesis, 
 
 /// With `interaction` the difference is taken twice, in the levels of `under` and in those of `versus`, and these two
 /// differences are compared.
-Finding compare(const StudyValues& values, const Hypothesis& hypothesis, bool interaction,
-                const std::function<Region(double margin)>& region) {
+Finding compare(const StudyValues& values, const Hypothesis& hypothesis, bool interaction, const Region& region) {
   const Study& study = values.study();
   const MetricSpec& metric = study.metric(hypothesis.metric);
   const Side arm(study, hypothesis, hypothesis.arm, interaction ? hypothesis.under : Selector());
@@ -108,7 +107,7 @@ Finding compare(const StudyValues& values, const Hypothesis& hypothesis, bool in
   finding.context = context_of(values, seeds.size(), regimes, tally);
   if (!differences.empty()) finding.observed = observation(metric, hypothesis, interaction, check);
   if (finding.obstacle.empty()) {
-    const Evidence evidence = evidence_of(differences, region(margin_on_scale(metric, hypothesis)));
+    const Evidence evidence = evidence_of(differences, region);
     finding.judge(evidence);
     check.verdict = finding.result.verdict;
   }
@@ -183,8 +182,11 @@ std::string Difference::words(const Hypothesis& h) const {
   return fmt::format("{} of {} is {} than of {} by more than {}", h.metric, every_arm(h.arm), h.expect,
                      every_arm(h.against), short_number(h.margin));
 }
+Region Difference::region(const Study& study, const Hypothesis& hypothesis) const {
+  return beyond_margin(study, hypothesis);
+}
 Finding Difference::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
-  Finding finding = compare(values, hypothesis, false, [&](double margin) { return beyond(hypothesis, margin); });
+  Finding finding = compare(values, hypothesis, false, region(values.study(), hypothesis));
   finding.expected = direction(values, hypothesis);
   return finding;
 }
@@ -195,10 +197,12 @@ std::string Equivalence::words(const Hypothesis& h) const {
   return fmt::format("{} differ under {} as under {}, but for less than {}", both, every_arm(h.under),
                      every_arm(h.versus), short_number(h.margin));
 }
+Region Equivalence::region(const Study& study, const Hypothesis& hypothesis) const {
+  const double margin = margin_on_scale(study.metric(hypothesis.metric), hypothesis);
+  return {-margin, margin};
+}
 Finding Equivalence::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
-  Finding finding = compare(values, hypothesis, compares_levels(hypothesis), [](double margin) {
-    return Region{-margin, margin};
-  });
+  Finding finding = compare(values, hypothesis, compares_levels(hypothesis), region(values.study(), hypothesis));
   finding.expected =
       fmt::format("less than {} either way", margin_text(values.study().metric(hypothesis.metric), hypothesis));
   finding.unanimous = "all within the margin or all beyond";
@@ -213,8 +217,11 @@ std::string Interaction::words(const Hypothesis& h) const {
   return fmt::format("{}: {} minus {} is {} under {} than under {} by more than {}", h.metric, every_arm(h.arm),
                      every_arm(h.against), h.expect, every_arm(h.under), every_arm(h.versus), short_number(h.margin));
 }
+Region Interaction::region(const Study& study, const Hypothesis& hypothesis) const {
+  return beyond_margin(study, hypothesis);
+}
 Finding Interaction::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
-  Finding finding = compare(values, hypothesis, true, [&](double margin) { return beyond(hypothesis, margin); });
+  Finding finding = compare(values, hypothesis, true, region(values.study(), hypothesis));
   finding.expected = direction(values, hypothesis);
   return finding;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "experiments/study/file/hypothesis.hpp"
+#include "experiments/study/verdicts/estimate.hpp"
 
 /// Statements about the difference of a metric between arms, or its ratio where the metric is compared by that; a
 /// margin is then a factor.
@@ -14,6 +15,8 @@ class Comparison : public Statement {
  public:
   using Statement::Statement;
   void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;
+  /// Where the effect is expected, on the scale of the metric.
+  virtual Region region(const Study& study, const Hypothesis& hypothesis) const = 0;
 };
 
 struct DifferenceOptions : ComparisonOptions {
@@ -30,6 +33,7 @@ class Difference : public Comparison {
   explicit Difference(const Options& options = {}) : Comparison(options.terms()) {}
   std::string words(const Hypothesis& hypothesis) const override;
   Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
+  Region region(const Study& study, const Hypothesis& hypothesis) const override;
 };
 
 struct EquivalenceOptions : ComparisonOptions {
@@ -42,6 +46,7 @@ class Equivalence : public Comparison {
   explicit Equivalence(const Options& options = {}) : Comparison(options.terms()) {}
   std::string words(const Hypothesis& hypothesis) const override;
   Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
+  Region region(const Study& study, const Hypothesis& hypothesis) const override;
   void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;
 };
 
@@ -55,6 +60,7 @@ class Interaction : public Comparison {
   explicit Interaction(const Options& options = {}) : Comparison(options.terms()) {}
   std::string words(const Hypothesis& hypothesis) const override;
   Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
+  Region region(const Study& study, const Hypothesis& hypothesis) const override;
   void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;
 };
 
