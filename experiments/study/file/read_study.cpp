@@ -283,12 +283,6 @@ void StudyReader::read_tuning(Study& study) {
     require(!includes(keys, read.key), origin, path + ".key",
             fmt::format("'{}' is tuned already; remove one", shown(read.key)));
     require(read.key != "seed", origin, path + ".key", "the runs have the tuning's seeds; tune something else");
-    const auto sets_it = [&](const Level& level) {
-      return std::any_of(level.set.begin(), level.set.end(), [&](const Change& set) { return set.key == read.key; });
-    };
-    for (const Axis& other : study.axes)
-      require(std::none_of(other.levels.begin(), other.levels.end(), sets_it), origin, path + ".key",
-              fmt::format("axis '{}' sets '{}', so it cannot be tuned as well; remove one", other.name, read.key));
     keys.push_back(read.key);
     tuning.axes.push_back(std::move(read));
   }

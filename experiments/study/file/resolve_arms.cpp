@@ -88,7 +88,8 @@ void StudyReader::keep_levels(Study& study) {
 }
 
 void StudyReader::resolve_arms(Study& study) {
-  std::map<std::string, std::string> arms;  // name of an arm by its config
+  std::map<std::string, std::string> arms,
+      tuned;  // name of an arm by its config, and by that with equal tuned settings
   for (std::size_t i = 0; i < study.arms.size(); ++i) {
     Arm& arm = study.arms[i];
     try {
@@ -100,6 +101,15 @@ void StudyReader::resolve_arms(Study& study) {
                           same->second, arm.name));
       check_start(study, i, config);
       if (!study.tuning) continue;
+      std::vector<Change> equal;
+      for (const TuningAxis& axis : study.tuning->axes)
+        equal.push_back({axis.key, scalar_text(axis.values.front()), axis.origin});
+      const auto [twin, differs] = tuned.emplace(to_yaml(study.config(i, equal, study.seeds.front())), arm.name);
+      require(
+          differs, arm.set.empty() ? element("axes", 0) : arm.set.back().origin, "",
+          fmt::format("the arms '{}' and '{}' differ in what is tuned alone, so tuned they are the same; remove the "
+                      "axis, or its key from the tuning",
+                      twin->second, arm.name));
       const Settings own = resolved(config);
       for (const TuningAxis& axis : study.tuning->axes) {
         if (const auto found = own.find(axis.key); found != own.end()) arm.own[axis.key] = found->second;

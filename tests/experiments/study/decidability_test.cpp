@@ -1,4 +1,5 @@
 #include "experiments/study/verdicts/decidability.hpp"
+#include "experiments/study/file/study_group.hpp"
 #include "experiments/study/metrics/learning_rates.hpp"
 #include "experiments/study/report/study_tables.hpp"
 #include "tests/experiments/program.hpp"
@@ -28,6 +29,22 @@ const std::string one_hypothesis =
     "lower}\n";
 
 }  // namespace
+
+TEST_CASE("every study that comes with surd can be read, and its seeds can decide each of its hypotheses") {
+  const std::string folder = SURD_SOURCE_DIR "/experiments/studies";
+  std::size_t studies = 0;
+  for (const std::string& name : study_names(folder)) {
+    const std::string file = folder + "/" + name + ".yaml";
+    CAPTURE(name);
+    if (is_study_group(file)) {
+      CHECK_NOTHROW(load_study_group(file));
+      continue;
+    }
+    CHECK(decidability_of(load_study(file)).undecidable() == 0);
+    ++studies;
+  }
+  CHECK(studies > 15);
+}
 
 TEST_CASE("seeds can decide as many tests as Holm's correction of the smallest p leaves at or below 0.05") {
   struct Case {

@@ -158,7 +158,7 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
            tuning,
        "metrics[2].formula: 'r' is a metric of a whole tuning"},
       {"axes: [{name: a, key: optimizer.learning_rate, values: [0.1, 0.2]}]\nmetrics: [{name: loss}]\n" + tuning,
-       "tuning.axes[0].key: axis 'a' sets 'optimizer.learning_rate', so it cannot be tuned as well"},
+       "the arms 'a=0.1' and 'a=0.2' differ in what is tuned alone, so tuned they are the same"},
       {"metrics: [{name: x, kind: expression, formula: \"1\\0 + 1\"}]\n", "has a character of code 0; remove it"},
       {hypothesis("metric: loss, kind: equivalence, arm: {scale: one}, against: {scale: sqrt_dim}"),
        "hypotheses[0].margin: is required where kind is equivalence"},
