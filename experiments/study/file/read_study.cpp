@@ -45,6 +45,18 @@ void add_settings(const YamlNode& node, const std::string& path, const Origin& o
     add_settings(child, path.empty() ? child.key : path + "." + child.key, origin, settings);
 }
 
+/// Whether a text is a date of the calendar as ISO 8601 writes it, "2026-11-20". Such dates sort like their texts.
+bool is_date(const std::string& text) {
+  constexpr std::string_view form = "dddd-dd-dd";
+  if (text.size() != form.size()) return false;
+  for (std::size_t i = 0; i < form.size(); ++i)
+    if (form[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != form[i]) return false;
+  const int year = std::stoi(text.substr(0, 4)), month = std::stoi(text.substr(5, 2)), day = std::stoi(text.substr(8));
+  const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+  const int days[] = {31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1];
+}
+
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
   for (const std::string& file : names_in(presets_folder().string()))
@@ -187,6 +199,30 @@ std::vector<std::size_t> StudyReader::claims() {
   return claims;
 }
 
+std::vector<Amendment> StudyReader::amendments() {
+  std::vector<Amendment> amendments;
+  std::string last;
+  for (std::size_t i = 0; i < fields_.changes.size(); ++i) {
+    const AmendmentFields& fields = fields_.changes[i];
+    const std::string path = fmt::format("changes[{}].date", i);
+    const YamlNode* node = written("changes", i);
+    const YamlNode* date = node != nullptr ? node->find("date") : nullptr;
+    const Origin origin = date != nullptr ? date->origin : element("changes", i);
+    amendments.push_back({fields.date, fields.what, fields.seen});
+    if (fields.date.empty()) continue;  // told already
+    if (!is_date(fields.date)) {
+      add(origin, path,
+          fmt::format("must be a date of the calendar, year-month-day such as 2026-11-20; got '{}'",
+                      shown(fields.date)));
+      continue;
+    }
+    require(fields.date >= last, origin, path,
+            fmt::format("{} is before {}, the date of the change above it; write them in order", fields.date, last));
+    last = fields.date;
+  }
+  return amendments;
+}
+
 Level StudyReader::level(const LevelFields& fields, const Origin& origin, const std::string& path) {
   Level level{fields.name, fields.value, {}};
   if (!fields.preset.empty()) {
@@ -304,6 +340,7 @@ Study StudyReader::read() {
   }
   Study study{fields_.title, fields_.question, fields_.expectation, claims(), read_base(), {}, {}, {}, {}, {}, {}};
   study.quick = source_.quick;
+  study.amendments = amendments();
   study.axes = axes();
   study.seeds = seeds(fields_.seeds, "seeds", 1, 10);
   if (study.quick && fields_.quick.seeds.node) study.seeds = seeds(fields_.quick.seeds, "quick.seeds", 1, 2);

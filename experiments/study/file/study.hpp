@@ -73,6 +73,14 @@ struct Tuning {
   std::vector<TuningAxis> axes;
 };
 
+/// A change of the study after it was first written down, so that a reader can tell what was decided before the results
+/// were seen from what was decided with them in sight.
+struct Amendment {
+  std::string date;  ///< ISO 8601: "2026-11-20"
+  std::string what;  ///< what was changed
+  std::string seen;  ///< what was known by then
+};
+
 /// A question, and the runs that answer it.
 struct Study {
   std::string title, question, expectation;
@@ -84,7 +92,8 @@ struct Study {
   std::optional<Tuning> tuning;
   std::vector<MetricSpec> metrics;
   std::vector<Hypothesis> hypotheses;
-  bool quick = false;  ///< cut down to be tried, not to be believed
+  bool quick = false;                      ///< cut down to be tried, not to be believed
+  std::vector<Amendment> amendments = {};  ///< in the order of their dates
 
   std::vector<std::string> metric_names() const;
   std::vector<std::string> axis_names() const;

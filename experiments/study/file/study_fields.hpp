@@ -11,6 +11,19 @@
 /// of what they read.
 namespace surd {
 
+struct AmendmentFields {
+  std::string date, what, seen;
+
+  void fields(Fields& f) {
+    f("date", date, "when, year-month-day: 2026-11-20");
+    f("what", what, "what was changed");
+    f("seen", seen, "what was known of the results by then; nothing is an answer too");
+    f.rule(!date.empty(), "date", "is required");
+    f.rule(!what.empty(), "what", "is required");
+    f.rule(!seen.empty(), "seen", "is required: what was known by then, if only 'nothing'");
+  }
+};
+
 struct LevelFields {
   std::string name;
   std::optional<double> value;
@@ -124,6 +137,7 @@ struct StudyFields {
   std::string title, question, expectation;
   RawYaml claims{"list of whole numbers"};
   RawYaml base{"mapping, a config"};
+  std::vector<AmendmentFields> changes;
   std::vector<AxisFields> axes;
   std::vector<LevelFields> arms;
   RawYaml seeds{"whole number or list"};
@@ -138,6 +152,7 @@ struct StudyFields {
     f("expectation", expectation, "what is expected and why, written before the run");
     f("claims", claims, "the claims it is about, by number");
     f("base", base, "what all runs have in common; may begin with extends: a preset, or a file relative to this one");
+    f("changes", changes, "what was changed since the study was first written, in order; every report shows it");
     f("axes", axes, "the factors; every combination of their levels is an arm");
     f("arms", arms, "shorthand for one axis called arm with these levels");
     f("seeds", seeds, "n: 1 ... n; or a list. Of data, initial weights and batches; arms are paired by them");

@@ -38,6 +38,7 @@ class StudyReader {
   std::vector<Change> changes(const RawYaml& raw, const std::string& path);
   std::vector<double> rising_numbers(const RawYaml& raw, const std::string& path);
   std::vector<std::size_t> claims();
+  std::vector<Amendment> amendments();
   Level level(const LevelFields& fields, const Origin& origin, const std::string& path);
   std::vector<Level> shorthand_levels(const AxisFields& fields, const std::string& path);
   std::vector<Axis> axes();

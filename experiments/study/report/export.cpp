@@ -98,6 +98,14 @@ std::vector<Cells> tuned_rows(const Study& study, const Analysis& analysis) {
   return rows;
 }
 
+/// What was changed since the study was first written down, and what was known by then; "" where nothing was.
+std::string amendments_text(const Study& study) {
+  if (study.amendments.empty()) return "";
+  std::vector<Cells> rows;
+  for (const Amendment& change : study.amendments) rows.push_back({change.date, change.what, change.seen});
+  return "Changed since:\n\n" + table({"Date", "What was changed", "What was known by then"}, rows);
+}
+
 /// RFC 4180.
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -115,6 +123,7 @@ std::string csv_row(const Cells& cells) {
 std::string to_markdown(const Study& study, const Analysis& analysis) {
   std::string text = fmt::format("# {}\n\n{}\n\n", study.title, study.question);
   if (!study.expectation.empty()) text += fmt::format("Expected before the runs: {}\n\n", study.expectation);
+  text += amendments_text(study);
   if (study.quick) text += "**A quick run, cut down to be tried: nothing in it is evidence.**\n\n";
   text += fmt::format("{} runs: {} finished, {} diverged, {} failed, {} not ended. {} seed{} an arm.\n\n",
                       analysis.runs, analysis.finished, analysis.diverged, analysis.failed, analysis.missing,

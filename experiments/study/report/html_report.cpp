@@ -38,6 +38,14 @@ Json section(const char* id, const std::string& title, const std::vector<Chart>&
   return {{"id", id}, {"title", title}, {"charts", list}, {"none", charts.empty() ? Json(none) : Json()}};
 }
 
+/// What was changed since the study was first written down; null, so that nothing is shown, where nothing was.
+Json amendments(const Study& study) {
+  Json list = Json::array();
+  for (const Amendment& change : study.amendments)
+    list.push_back({{"date", change.date}, {"what", change.what}, {"seen", change.seen}});
+  return list.empty() ? Json() : Json{{"list", list}};
+}
+
 std::string state(const Study& study, const Analysis& analysis) {
   return fmt::format("{} of {} runs finished, {} diverged, {} failed, {} not ended yet; {} arms, {} seeds.",
                      analysis.finished, analysis.runs, analysis.diverged, analysis.failed, analysis.missing,
@@ -85,6 +93,7 @@ std::string to_html(const Study& study, const Analysis& analysis, const KnownRes
   Json page = {{"title", study.title},
                {"question", study.question},
                {"expectation", study.expectation},
+               {"changes", amendments(study)},
                {"state", state(study, analysis)},
                {"quick", study.quick},
                {"missing", analysis.missing > 0 ? Json(analysis.missing) : Json()},

@@ -107,6 +107,8 @@ std::string to_json(const Study& study, const Analysis& analysis) {
                {"endings", Json::array()},
                {"tuned", Json::array()},
                {"factor_effects", Json::array()}};
+  for (const Amendment& change : study.amendments)
+    json["changes"].push_back({{"date", change.date}, {"what", change.what}, {"seen", change.seen}});
   for (const ClaimResult& claim : analysis.claims)
     json["claims"].push_back({{"claim", claim.claim},
                               {"text", claim_text(claim.claim)},

@@ -41,6 +41,15 @@ TEST_CASE("a report escapes what a study says") {
   CHECK(data.at("runs").at(20).at("arm") == "alpha=<one>, d_k=4");
 }
 
+TEST_CASE("a report shows what was changed after the study was written, beside what was expected") {
+  ReportFixture fixture(false);
+  CHECK_FALSE(contains(fixture.html(), "Changed since"));
+  fixture.study.amendments = {{"2026-11-20", "A <b>second</b> task", "the losses of copy"}};
+  CHECK(contains(fixture.html(),
+                 "<h3>Changed since</h3>\n<dl><dt>2026-11-20</dt><dd>A &lt;b&gt;second&lt;/b&gt; task "
+                 "<span class=\"note\">Known by then: the losses of copy</span></dd>"));
+}
+
 TEST_CASE("a report loads nothing") {
   ReportFixture fixture;
   fixture.provenance.chart_library.clear();

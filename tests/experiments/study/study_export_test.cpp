@@ -88,6 +88,22 @@ TEST_CASE_FIXTURE(Exported, "the report in Markdown has its tables whole") {
                  "| alpha=one | optimizer.learning_rate=0.01 | no | 9 |"));
 }
 
+TEST_CASE_FIXTURE(Exported,
+                  "what was changed after the study was written stands in report and verdicts, if anything was") {
+  CHECK_FALSE(contains(to_markdown(study, analyse(study, results.known())), "Changed since"));
+  CHECK_FALSE(contains(to_json(study, analyse(study, results.known())), "\"changes\""));
+  study.amendments = {{"2026-11-20", "Six | seeds\nfor ten", "no result"}, {"2026-11-21", "A margin", "two arms"}};
+  CHECK(contains(to_markdown(study, analyse(study, results.known())),
+                 "A question?\n\nChanged since:\n\n| Date | What was changed | What was known by then |\n"
+                 "|---|---|---|\n| 2026-11-20 | Six \\| seeds for ten | no result |\n"
+                 "| 2026-11-21 | A margin | two arms |\n\n"));
+  const auto json = nlohmann::json::parse(to_json(study, analyse(study, results.known())));
+  REQUIRE(json["changes"].size() == 2);
+  CHECK(json["changes"][0]["date"] == "2026-11-20");
+  CHECK(json["changes"][0]["what"] == "Six | seeds\nfor ten");
+  CHECK(json["changes"][1]["seen"] == "two arms");
+}
+
 TEST_CASE_FIXTURE(Exported, "runs.csv has a row a run and metric") {
   results.remove(1, 6);
   const std::string text = to_csv(study, results.known());

@@ -85,6 +85,20 @@ TEST_CASE("--quick cuts seeds, settings and levels, and the hypotheses about lev
   CHECK(full.config(0, {}, 1).train.updates == 20);
 }
 
+TEST_CASE("a study says what was changed since it was written, and what was known by then") {
+  const StudyFile file;
+  const Study study = file.load(StudyFile::whole(
+      "changes:\n"
+      "  - {date: 2024-02-29, what: Ten seeds for six, seen: nothing}\n"
+      "  - date: 2026-11-20\n    what: A second task\n    seen: the losses of copy, not those of reverse\n"
+      "  - {date: 2026-11-20, what: A margin, seen: the same}\n"));
+  REQUIRE(study.amendments.size() == 3);
+  CHECK(study.amendments[0].date == "2024-02-29");
+  CHECK(study.amendments[1].what == "A second task");
+  CHECK(study.amendments[1].seen == "the losses of copy, not those of reverse");
+  CHECK(file.load(StudyFile::whole()).amendments.empty());
+}
+
 struct Wrong {
   std::string rest;  // after title, claims and base
   const char* told;
@@ -173,6 +187,22 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {good + "quick: {levels: {rho: [middle]}}\n", "quick.levels: axis 'rho' has no level 'middle'"},
       {good + "quick: {levels: {roh: [low]}}\n", "quick.levels: there is no axis 'roh'; did you mean 'rho'?"},
       {"claims: [4]\n", "duplicate key"},
+      {"changes: [{date: 2026-02-29, what: A, seen: B}]\n",
+       "study.yaml:7:18: changes[0].date: must be a date of the calendar, year-month-day such as 2026-11-20; got "
+       "'2026-02-29'"},
+      {"changes: [{date: 2100-02-29, what: A, seen: B}]\n", "changes[0].date: must be a date of the calendar"},
+      {"changes: [{date: 2026-04-31, what: A, seen: B}]\n", "changes[0].date: must be a date of the calendar"},
+      {"changes: [{date: 2026-13-01, what: A, seen: B}]\n", "changes[0].date: must be a date of the calendar"},
+      {"changes: [{date: 2026-00-01, what: A, seen: B}]\n", "changes[0].date: must be a date of the calendar"},
+      {"changes: [{date: 2026-1-01, what: A, seen: B}]\n", "changes[0].date: must be a date of the calendar"},
+      {"changes: [{date: 20.11.2026, what: A, seen: B}]\n", "changes[0].date: must be a date of the calendar"},
+      {"changes:\n  - {date: 2026-02-03, what: A, seen: B}\n  - {date: 2026-02-02, what: A, seen: B}\n",
+       "study.yaml:9:12: changes[1].date: 2026-02-02 is before 2026-02-03, the date of the change above it"},
+      {"changes: [{what: A, seen: B}]\n", "changes[0].date: is required"},
+      {"changes: [{date: 2026-02-02, seen: B}]\n", "changes[0].what: is required"},
+      {"changes: [{date: 2026-02-02, what: A}]\n", "changes[0].seen: is required: what was known by then"},
+      {"changes: [{date: 2026-02-02, what: A, sen: B}]\n", "changes[0].sen: unknown key; did you mean 'seen'?"},
+      {"changes: {date: 2026-02-02, what: A, seen: B}\n", "changes: must be a list"},
   };
   for (const Wrong& wrong : cases) {
     const std::string told = complaint(StudyFile::whole(wrong.rest));
