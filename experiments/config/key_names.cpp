@@ -1,6 +1,9 @@
 #include "experiments/config/key_names.hpp"
 
+#include "experiments/config/read_scalar.hpp"
+
 #include <algorithm>
+#include <utility>
 
 namespace surd {
 namespace {
@@ -47,6 +50,74 @@ class KeyNames : public Fields {
   std::string text_;
 };
 
+/// Finds what the value at a path may be. Values are read into the fields to try them.
+class ValueAtPath : public Fields {
+ public:
+  ValueAtPath(std::string path, std::string text) : path_(std::move(path)) {
+    text_.kind = number_.kind = whole_.kind = YamlNode::Kind::scalar;
+    text_.text = std::move(text);
+    number_.text = "0.5";
+    whole_.text = "1";
+  }
+  KeyValue found;
+
+  void rule(bool, const char*, const std::string&) override {}
+
+ private:
+  template <class T>
+  bool takes(const YamlNode& node, T& value) {
+    return !read_scalar(node, {}, value);
+  }
+  template <class T>
+  void single(const Field& field, T& value) {
+    if (path_ != field.name) return;
+    const bool any = takes(number_, value), whole = !any && takes(whole_, value);
+    if (any || whole) found.whole = whole && (found.whole || !found.number);
+    found.number = found.number || any || whole;
+    found.text = found.text || takes(text_, value);
+  }
+  void visit(const Field& field, bool& value) override { single(field, value); }
+  void visit(const Field& field, std::size_t& value) override { single(field, value); }
+  void visit(const Field& field, double& value) override { single(field, value); }
+  void visit(const Field& field, std::string&) override { found.text = found.text || path_ == field.name; }
+  void visit(const Field& field, std::optional<std::size_t>& value) override { single(field, value); }
+  void visit(const Field& field, std::optional<double>& value) override { single(field, value); }
+  void visit(const Field& field, Word& value) override {
+    single(field, value);
+    if (path_ == field.name)
+      for (const std::string& word : value.choices()) found.words.push_back(word);
+  }
+  /// Calls f where the path leads on beneath `name`, with what follows there.
+  template <class F>
+  void descend(const std::string& name, F f) {
+    if (path_.size() <= name.size() || path_.compare(0, name.size(), name) != 0 || path_[name.size()] != '.') return;
+    const std::string outer = std::exchange(path_, path_.substr(name.size() + 1));
+    f();
+    path_ = outer;
+  }
+  void visit_group(const Field& field, const Members& members) override {
+    descend(field.name, [&] { members(*this); });
+  }
+  void visit_choice(const Field& field, const char*, AnyChoice& choice) override {
+    const auto all = [&] {
+      for (const std::string& name : choice.names()) choice.fields_of(name, *this);
+    };
+    *field.name == '\0' ? all() : descend(field.name, all);
+  }
+  void visit_list(const Field& field, std::size_t, const std::function<void(std::size_t)>& resize,
+                  const std::function<void(std::size_t, Fields&)>& members) override {
+    descend(field.name, [&] {
+      const std::string index = path_.substr(0, path_.find('.'));
+      if (index.empty() || index.find_first_not_of("0123456789") != std::string::npos) return;
+      resize(1);
+      descend(index, [&] { members(0, *this); });
+    });
+  }
+
+  std::string path_;
+  YamlNode text_, number_, whole_;
+};
+
 }  // namespace
 
 std::vector<std::string> keys_of(const AnyChoice& choice, const std::string& name) {
@@ -65,6 +136,12 @@ std::string key_that_takes(const std::string& text, const std::function<void(Fie
   KeyNames keys(text);
   list(keys);
   return keys.taker;
+}
+
+KeyValue value_of_key(const std::string& path, const std::string& text, const std::function<void(Fields&)>& list) {
+  ValueAtPath value(path, text);
+  list(value);
+  return std::move(value.found);
 }
 
 }  // namespace surd

@@ -15,4 +15,15 @@ std::vector<std::string> keys_of(const std::function<void(Fields&)>& list);
 /// "task.name". "" where there is none.
 std::string key_that_takes(const std::string& text, const std::function<void(Fields&)>& list);
 
+/// What the value of a key may be. Where a choice stands above the key, whatever any of its names reads there.
+struct KeyValue {
+  bool number = false;                  ///< a number
+  bool whole = false;                   ///< a number, yet only a whole one
+  bool text = false;                    ///< the text that was asked about, as it stands
+  std::vector<std::string> words = {};  ///< that it may be in place of a number
+};
+/// What the key at `path` ("optimizer.learning_rate"; elements of a list are numbered) may be; nothing of all that
+/// where there is no such key, or it is a mapping or a list.
+KeyValue value_of_key(const std::string& path, const std::string& text, const std::function<void(Fields&)>& list);
+
 }  // namespace surd

@@ -99,26 +99,33 @@ void StudyReader::check_claims(const Study& study) {
   }
 }
 
+std::optional<StudyReader::Names> StudyReader::names_of_expression(const std::string& formula, const Origin& origin,
+                                                                   const std::string& path) {
+  if (assigns(formula)) {
+    add(origin, path, "must be one expression, without '=' and without ',' outside of brackets");
+    return std::nullopt;
+  }
+  try {
+    return names_in_formula(formula);
+  } catch (const Error& error) {
+    add(origin, path, error.what());
+    return std::nullopt;
+  }
+}
+
 void StudyReader::check_formulas(const Study& study) {
-  Names numbers = {"V"};
-  for (const Axis& axis : study.axes)
-    if (std::all_of(axis.levels.begin(), axis.levels.end(), [](const Level& level) { return level.value.has_value(); }))
-      numbers.push_back(axis.name);
+  Names numbers = axes_with_numbers(study);
+  numbers.insert(numbers.begin(), "V");
   Names all = numbers, of_tuning;
   for (const MetricSpec& metric : study.metrics) (metric.metric->of_tuning() ? of_tuning : all).push_back(metric.name);
   const auto check = [&](const std::string& formula, const Names& known, const Origin& origin,
                          const std::string& path) {
-    require(!assigns(formula), origin, path, "must be one expression, without '=' and without ',' outside of brackets");
-    try {
-      for (const std::string& name : names_in_formula(formula))
-        if (includes(of_tuning, name))
-          add(origin, path, fmt::format("'{}' is a metric of a whole tuning, and no number of a run", name));
-        else
-          require(includes(known, name), origin, path,
-                  fmt::format("the formula has no number called '{}'{}", shown(name), not_among(name, known)));
-    } catch (const Error& error) {
-      add(origin, path, error.what());
-    }
+    for (const std::string& name : names_of_expression(formula, origin, path).value_or(Names()))
+      if (includes(of_tuning, name))
+        add(origin, path, fmt::format("'{}' is a metric of a whole tuning, and no number of a run", name));
+      else
+        require(includes(known, name), origin, path,
+                fmt::format("the formula has no number called '{}'{}", shown(name), not_among(name, known)));
   };
   for (std::size_t i = 0; i < study.metrics.size(); ++i) {
     const MetricSpec& metric = study.metrics[i];

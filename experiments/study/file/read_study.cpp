@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t most_seeds = 1000;
 
-/// The text of a value in the form that `--set` takes.
-std::string flow_text(const YamlNode& node, bool inner = false) {
+/// The same as flow_text(); `inner` where the value stands in a list or mapping.
+std::string flow_text_of(const YamlNode& node, bool inner) {
   std::string text;
   switch (node.kind) {
     case YamlNode::Kind::null: return "null";
@@ -26,12 +26,12 @@ std::string flow_text(const YamlNode& node, bool inner = false) {
       return plain ? node.text : nlohmann::json(node.text).dump();
     }
     case YamlNode::Kind::list:
-      for (const YamlNode& child : node.children) text += (text.empty() ? "" : ", ") + flow_text(child, true);
+      for (const YamlNode& child : node.children) text += (text.empty() ? "" : ", ") + flow_text_of(child, true);
       return "[" + text + "]";
     case YamlNode::Kind::mapping: break;
   }
   for (const YamlNode& child : node.children)
-    text += (text.empty() ? "" : ", ") + child.key + ": " + flow_text(child, true);
+    text += (text.empty() ? "" : ", ") + child.key + ": " + flow_text_of(child, true);
   return "{" + text + "}";
 }
 
@@ -65,6 +65,8 @@ std::vector<std::string> preset_names() {
 }
 
 }  // namespace
+
+std::string flow_text(const YamlNode& node) { return flow_text_of(node, false); }
 
 const YamlNode* StudyReader::written(const char* list, std::size_t i) const {
   const YamlNode* node = root_.find(list);
@@ -158,10 +160,12 @@ std::vector<Change> StudyReader::changes(const RawYaml& raw, const std::string& 
     add(raw.node->origin, path,
         fmt::format("must be a mapping of config keys, such as {{model.d_model: 32}}; got {}", raw.node->described()));
   for (const YamlNode& child : raw.node->children) {
-    if (child.key == "seed")
+    if (child.key == "seed") {
       add(child.key_origin, path, "the runs have the study's seeds; remove it, and set 'seeds'");
-    else
-      changes.push_back({child.key, flow_text(child), child.origin});
+      continue;
+    }
+    const std::vector<Change> made = setting(child, child.key);
+    changes.insert(changes.end(), made.begin(), made.end());
   }
   return changes;
 }
@@ -244,10 +248,13 @@ std::vector<Level> StudyReader::shorthand_levels(const AxisFields& fields, const
   require(list.kind == YamlNode::Kind::list, list.origin, path + ".values",
           fmt::format("must be a list; got {}", list.described()));
   for (const YamlNode& child : list.children) {
-    Level made{flow_text(child), std::nullopt, {{fields.key, flow_text(child), child.origin}}};
+    Level made{flow_text(child), std::nullopt, setting(child, fields.key)};
     if (child.kind == YamlNode::Kind::scalar && child.quoted) made.name = child.text;
     double number = 0;
-    if (!read_scalar(child, {}, number)) made.value = number;
+    if (!read_scalar(child, {}, number))
+      made.value = number;
+    else if (child.kind == YamlNode::Kind::scalar)
+      made.value = constant(made.set.front());
     levels.push_back(std::move(made));
   }
   return levels;
@@ -344,6 +351,8 @@ Study StudyReader::read() {
   study.axes = axes();
   study.seeds = seeds(fields_.seeds, "seeds", 1, 10);
   if (study.quick && fields_.quick.seeds.node) study.seeds = seeds(fields_.quick.seeds, "quick.seeds", 1, 2);
+  set_ = changes(fields_.set, "set");
+  check_set_formulas(study);
   read_tuning(study);
   read_metrics(study);
   make_arms(study);

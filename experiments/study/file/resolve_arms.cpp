@@ -42,8 +42,12 @@ void StudyReader::make_arms(Study& study) {
       arm.set.insert(arm.set.end(), level.set.begin(), level.set.end());
     }
     if (study.axes.empty()) arm.name = "alone";
+    arm.set.insert(arm.set.end(), set_.begin(), set_.end());
     study.arms.push_back(std::move(arm));
   }
+  for (std::size_t arm = 0; arm < study.arms.size(); ++arm)
+    for (Change& change : study.arms[arm].set)
+      if (change.formula) compute(change, study, arm);
 }
 
 void StudyReader::apply_quick(Study& study) {
@@ -95,7 +99,8 @@ void StudyReader::resolve_arms(Study& study) {
     try {
       const RunConfig config = study.config(i, {}, study.seeds.front());
       const auto [same, fresh] = arms.emplace(to_yaml(config), arm.name);
-      require(fresh, arm.set.empty() ? element("axes", 0) : arm.set.back().origin, "",
+      const std::size_t by_levels = arm.set.size() - set_.size();
+      require(fresh, by_levels == 0 ? element("axes", 0) : arm.set[by_levels - 1].origin, "",
               fmt::format("the arms '{}' and '{}' have the same config, so they cannot be compared; let a level set "
                           "what makes them differ, or remove one",
                           same->second, arm.name));

@@ -22,6 +22,7 @@ struct Change {
   std::string key;    ///< "model.embedding.scale"
   std::string value;  ///< "sqrt_dim"
   Origin origin;
+  bool formula = false;  ///< of a level: the value is a formula of numbers of axes, such as "1 / sqrt(d)"
 };
 
 /// One choice along an axis.
@@ -41,7 +42,7 @@ struct Axis {
 struct Arm {
   std::string name;                 ///< "alpha=sqrt(d), tie=none"; "alone" where a study has no axes
   std::vector<std::size_t> levels;  ///< index of the level along each axis
-  std::vector<Change> set;          ///< of all its levels, in the order of the axes
+  std::vector<Change> set;          ///< of all its levels, in the order of the axes, then of the study; all computed
   /// The value that its own config has for the key of each axis of the tuning, by key. A run of the tuning with these
   /// values is the same as one of the shared regime, and is not made again.
   std::map<std::string, std::string> own = {};

@@ -34,7 +34,7 @@ struct LevelFields {
     f("name", name, "what hypotheses and tables call it");
     f("value", value, "the number that formulas, slopes and charts take it for");
     f("preset", preset, "a preset whose settings it takes before `set`, e.g. fairseq");
-    f("set", set, "settings of a config, e.g. {model.d_model: 32, task.name: copy}");
+    f("set", set, "settings of a config, e.g. {model.d_model: 32, task.name: copy}; numbers may be formulas of axes");
     f.rule(!name.empty(), "name", "is required");
   }
 };
@@ -140,6 +140,7 @@ struct StudyFields {
   std::vector<AmendmentFields> changes;
   std::vector<AxisFields> axes;
   std::vector<LevelFields> arms;
+  RawYaml set{"mapping of config keys"};
   RawYaml seeds{"whole number or list"};
   TuningFields tuning;
   std::vector<MetricFields> metrics;
@@ -155,6 +156,7 @@ struct StudyFields {
     f("changes", changes, "what was changed since the study was first written, in order; every report shows it");
     f("axes", axes, "the factors; every combination of their levels is an arm");
     f("arms", arms, "shorthand for one axis called arm with these levels");
+    f("set", set, "settings of every arm, over those of its levels, e.g. {optimizer.learning_rate: 3e-3 * 64 / d}");
     f("seeds", seeds, "n: 1 ... n; or a list. Of data, initial weights and batches; arms are paired by them");
     f("tuning", tuning, "finds each arm's own settings");
     f("metrics", metrics, "the numbers a run is judged by");

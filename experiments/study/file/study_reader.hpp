@@ -3,11 +3,17 @@
 #include "experiments/study/file/read_study.hpp"
 #include "experiments/study/file/study_fields.hpp"
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace surd {
+
+/// The text of a value in the form that `--set` takes.
+std::string flow_text(const YamlNode& node);
+/// The axes whose levels all have a number, which formulas can name.
+std::vector<std::string> axes_with_numbers(const Study& study);
 
 /// Makes a Study of what a file says; part of load_study(). Problems are kept, and reading goes on.
 class StudyReader {
@@ -44,6 +50,18 @@ class StudyReader {
   std::vector<Axis> axes();
   void read_tuning(Study& study);
 
+  // set_formulas.cpp
+  bool may_be_formula(const YamlNode& node, const std::string& path);
+  bool take_formulas(YamlNode& node, const std::string& path, std::vector<Change>& formulas);
+  std::vector<Change> setting(const YamlNode& node, const std::string& path);
+  void check_set_formulas(Study& study);
+  void check_set_formula(Change& change, const Study& study);
+  void check_words(const Study& study);
+  void check_base(const YamlNode& node, const std::string& path, const Study& study);
+  static std::optional<double> constant(const Change& change);
+  void check_set_twice();
+  void compute(Change& change, const Study& study, std::size_t arm);
+
   // read_statements.cpp
   void read_metrics(Study& study);
   void check_metric(const MetricSpec& metric, const Study& study, const std::string& path);
@@ -52,6 +70,7 @@ class StudyReader {
                         const std::string& path);
   void check_claims(const Study& study);
   void check_formulas(const Study& study);
+  std::optional<Names> names_of_expression(const std::string& formula, const Origin& origin, const std::string& path);
   void check_selector(const YamlNode& node, const Study& study, const std::string& path);
 
   // resolve_arms.cpp
@@ -66,6 +85,8 @@ class StudyReader {
   StudyFields fields_;
   YamlNode root_;
   std::vector<Problem> problems_;
+  std::vector<Change> set_;     // of every arm
+  std::vector<Change> words_;   // values, not only numbers, of keys that take a number too
   std::set<std::string> told_;  // the problems of configs told so far: arms share many
 };
 

@@ -1,3 +1,4 @@
+#include "experiments/config/settings.hpp"
 #include "experiments/study/file/claims.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/experiments/study/study_files.hpp"
@@ -6,6 +7,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 namespace {
 
@@ -24,6 +27,11 @@ std::string complaint(const std::string& text, bool quick = false) {
     return message;
   }
   return "";
+}
+
+/// The config of an arm, key by key.
+Settings config_of(const Study& study, std::size_t arm) {
+  return settings_of(YamlDocument::parse(to_yaml(study.config(arm, {}, 1)), "config").root());
 }
 
 TEST_CASE("a study is read: arms are every combination of the levels, the last axis fastest") {
@@ -99,6 +107,69 @@ TEST_CASE("a study says what was changed since it was written, and what was know
   CHECK(file.load(StudyFile::whole()).amendments.empty());
 }
 
+TEST_CASE("a setting may be a formula of axes, computed for each arm to the last bit") {
+  const StudyFile file;
+  const Study study = file.load(
+      "title: T\nbase: {}\n"
+      "axes:\n"
+      "  - {name: d, key: model.d_model, values: [16, 48]}\n"
+      "  - name: rho\n"
+      "    levels:\n"
+      "      - {name: half, value: 0.5, set: {model: {positions: {scale: rho / sqrt(d), max_length: 30}}}}\n"
+      "      - {name: two, value: 2, set: {model.feed_forward.width: \"max(d, rho) * 4\"}}\n"
+      "  - {name: share, key: model.embedding.learning_rate_multiplier, values: [1/3, 1]}\n"
+      "  - {name: scale, key: model.embedding.scale, values: [8 * inv_dim, d ^ -0.5]}\n"
+      "set: {optimizer.learning_rate: 3e-3 * 64 / d, schedule: {warmup: d}}\n");
+  REQUIRE(study.arms.size() == 16);
+  const auto number = [&](std::size_t arm, const char* key) { return std::stod(config_of(study, arm).at(key)); };
+  CHECK(config_of(study, 0).at("optimizer.learning_rate") == "0.012");
+  CHECK(config_of(study, 15).at("optimizer.learning_rate") == "0.004");
+  CHECK(config_of(study, 0).at("schedule.warmup") == "16");
+  CHECK(config_of(study, 15).at("model.feed_forward.width") == "192");
+  CHECK(config_of(study, 0).at("model.positions.scale") == "0.125");
+  CHECK(config_of(study, 0).at("model.positions.max_length") == "30");
+  CHECK(number(8, "model.positions.scale") == 0.5 / std::sqrt(48.0));
+  CHECK(config_of(study, 0).at("model.embedding.scale") == "8 * inv_dim");
+  CHECK(number(15, "model.embedding.scale") == std::pow(48.0, -0.5));
+  CHECK(number(0, "model.embedding.learning_rate_multiplier") == 1 / 3.0);
+  CHECK(study.numbers(0).at("share") == 1 / 3.0);
+  CHECK(study.numbers(0).count("scale") == 0);
+  CHECK(study.arms[0].name == "d=16, rho=half, share=1/3, scale=8 * inv_dim");
+  CHECK(study.arms[0].set.back().value == "16");
+  CHECK(std::none_of(study.arms[0].set.begin(), study.arms[0].set.end(), [](const Change& c) { return c.formula; }));
+}
+
+TEST_CASE("formulas stand in shorthand, in elements of lists and in what --quick keeps") {
+  const StudyFile file;
+  const std::string text =
+      "title: T\nbase: {optimizer: {groups: [{match: source*}]}}\n"
+      "arms:\n  - {name: a, value: 2, set: {optimizer.groups.0.learning_rate_multiplier: 1 / arm}}\n"
+      "  - {name: b, value: 4, set: {optimizer.groups.0.learning_rate_multiplier: 3 / arm}}\n"
+      "quick: {levels: {arm: [b]}}\n";
+  CHECK(config_of(file.load(text), 0).at("optimizer.groups.0.learning_rate_multiplier") == "0.5");
+  const Study quick = file.load(text, {}, true);
+  REQUIRE(quick.arms.size() == 1);
+  CHECK(config_of(quick, 0).at("optimizer.groups.0.learning_rate_multiplier") == "0.75");
+}
+
+TEST_CASE("'set' of a study goes over what levels and presets say, below the tuning") {
+  const StudyFile file;
+  const std::string text =
+      "title: T\nbase: {optimizer: {learning_rate: 0.5}}\n"
+      "arms: [{name: a, preset: t5}, {name: b, value: 2, set: {optimizer.name: sgd}}]\n"
+      "set: {optimizer.learning_rate: 0.25, model.embedding.scale: one}\n";
+  const Study study = file.load(text, {"optimizer.learning_rate=0.125"});
+  for (std::size_t arm = 0; arm < 2; ++arm) {
+    CHECK(contains(to_yaml(study.config(arm, {}, 1)), "learning_rate: 0.25\n"));
+    CHECK(study.config(arm, {}, 1).model.embedding.scale.text() == "one");
+    CHECK(contains(to_yaml(study.config(arm, {{"optimizer.learning_rate", "0.75", {}}}, 1)), "learning_rate: 0.75\n"));
+  }
+  const Study tuned = file.load(
+      StudyFile::whole(std::string(study_rest) + study_tuning + "set: {optimizer.learning_rate: 1e-3 / rho}\n"));
+  CHECK(tuned.arms[0].own.at("optimizer.learning_rate") == "0.002");
+  CHECK(tuned.arms[1].own.at("optimizer.learning_rate") == "0.0005");
+}
+
 struct Wrong {
   std::string rest;  // after title, claims and base
   const char* told;
@@ -107,6 +178,10 @@ struct Wrong {
 TEST_CASE("what is wrong with a study is told with its place and a way out") {
   const std::string good = study_rest, tuning = study_tuning;
   const auto hypothesis = [&](const std::string& text) { return good + "hypotheses: [{name: H, " + text + "}]\n"; };
+  const std::string numbered =
+      "axes:\n  - {name: d, key: model.d_model, values: [16, 32]}\n"
+      "  - {name: wide, levels: [{name: '1', value: 1}]}\n"
+      "  - {name: tie, levels: [{name: none}]}\n";
   const std::vector<Wrong> cases = {
       {good + "sedes: 3\n", "study.yaml:17:1: sedes: unknown key; did you mean 'seeds'?"},
       {good + "seeds: 3\n", "duplicate key"},
@@ -187,6 +262,44 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {good + "quick: {levels: {rho: [middle]}}\n", "quick.levels: axis 'rho' has no level 'middle'"},
       {good + "quick: {levels: {roh: [low]}}\n", "quick.levels: there is no axis 'roh'; did you mean 'rho'?"},
       {"claims: [4]\n", "duplicate key"},
+      {numbered + "set: {optimizer.learning_rate: 3e-3 / dd}\n",
+       "study.yaml:11:32: optimizer.learning_rate: the formula has no number called 'dd'; did you mean 'd'?"},
+      {numbered + "set: {optimizer.learning_rate: 3e-3 / width}\n", "no number called 'width'; there are d, wide"},
+      {numbered + "set: {optimizer.learning_rate: wdie}\n", "no number called 'wdie'; did you mean 'wide'?"},
+      {numbered + "set: {optimizer.learning_rate: 1 / tie}\n",
+       "optimizer.learning_rate: not every level of axis 'tie' is a number; give each a 'value' to use it in a "
+       "formula"},
+      {numbered + "set: {optimizer.learning_rate: 1 / V}\n",
+       "V, the size of the vocabulary, is known after a run only"},
+      {numbered + "set: {optimizer.learning_rate: 1 / (d - 32)}\n",
+       "optimizer.learning_rate: '1 / (d - 32)' is inf in arm 'd=32, wide=1, tie=none'; it must be a finite number"},
+      {numbered + "set: {optimizer.learning_rate: 3e-3 * (d}\n", "optimizer.learning_rate: formula '3e-3 * (d': "},
+      {numbered + "set: {optimizer.learning_rate: d = 3}\n", "optimizer.learning_rate: must be one expression"},
+      {numbered + "set: {optimizer.learning_rate: -d}\n",
+       "study.yaml:11:32: optimizer.learning_rate: must be greater than 0; got -16"},
+      {numbered + "set: {optimizer.learning_rate: \"64\"}\n",
+       "must be a number (greater than 0); got the text \"64\"; remove the quotes"},
+      {numbered + "set: {optimizer.learning_rate: much}\n", "optimizer.learning_rate: must be a number"},
+      {numbered + "set: {optimizer.learning_rat: 1 / d}\n", "unknown key; did you mean 'learning_rate'?"},
+      {numbered + "set: {model.feed_forward.width: d / 3}\n",
+       "model.feed_forward.width: 'd / 3' is 5.333333333333333 in arm 'd=16, wide=1, tie=none'; it must be a whole "
+       "number in every arm; rint() rounds"},
+      {numbered + "set: {model.feed_forward.width: 1e3}\n", "model.feed_forward.width: must be a whole number"},
+      {numbered + "set: {model.positions.scale: d * inv_dim}\n",
+       "model.positions.scale: 'inv_dim' is a word that this key takes, and no number that a formula can name"},
+      {numbered + "set: {model.positions.scale: 8 * inv_dmi}\n", "no number called 'inv_dmi'; did you mean 'inv_dim'?"},
+      {numbered + "set: {model.positions.scale: sqrtdim}\n", "got 'sqrtdim'; did you mean 'sqrt_dim'?"},
+      {"axes: [{name: one, key: model.d_model, values: [16, 32]}]\nset: {model.positions.scale: one}\n",
+       "study.yaml:8:30: model.positions.scale: 'one' is a value of this key by itself, and 'one' an axis too; rename"},
+      {"axes: [{name: inv_dim, key: model.d_model, values: [16, 32]}]\nset: {model.positions.scale: 8 * inv_dim}\n",
+       "'8 * inv_dim' is a value of this key by itself, and 'inv_dim' an axis too; rename the axis"},
+      {numbered + "set: {model.d_model: 64}\n",
+       "study.yaml:8:5: model.d_model: 'set' sets it for every arm, over what levels say; remove one"},
+      {numbered + "set: {model: {tie: {source: d}}}\n", "model.tie"},
+      {numbered + "set: {seed: 3}\n", "the runs have the study's seeds"},
+      {numbered + "set: 3\n", "set: must be a mapping of config keys"},
+      {"arms: [{name: a, set: {train.log_every: 3}}, {name: b}]\nset: {train: {log_every: 4}}\n",
+       "study.yaml:7:41: train.log_every: 'set' sets it for every arm, over what levels say; remove one"},
       {"changes: [{date: 2026-02-29, what: A, seen: B}]\n",
        "study.yaml:7:18: changes[0].date: must be a date of the calendar, year-month-day such as 2026-11-20; got "
        "'2026-02-29'"},
@@ -212,6 +325,10 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
   }
   CHECK(complaint(StudyFile::whole(good + tuning)).empty());
   CHECK(contains(complaint("title: T\n"), "base: is required; it may be {}"));
+  CHECK(contains(complaint("title: T\nbase: {optimizer: {learning_rate: 3e-3 / d}}\n"
+                           "axes: [{name: d, key: model.d_model, values: [16, 32]}]\n"),
+                 "study.yaml:2:35: optimizer.learning_rate: a formula of axes cannot stand in the base; move it to the "
+                 "study's 'set'"));
   CHECK(contains(complaint("title: T\nbase: {seed: 3}\n"), "base.seed: the runs have the study's seeds"));
   CHECK(contains(complaint("extends: t5\ntitle: T\nbase: {}\n"), "a study cannot build upon another file"));
   CHECK(contains(complaint("title: T\nbase: {extends: t6}\n"), "there is no preset 't6'"));
