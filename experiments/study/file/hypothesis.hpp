@@ -24,6 +24,9 @@ std::vector<std::string> names_of(Regime);
 /// Level names by axis name; an axis that is not named is free. Also used with the axis "regime".
 using Selector = std::map<std::string, std::string>;
 
+/// A selector with the levels of another over its own.
+Selector narrowed(Selector selector, const Selector& more);
+
 /// What a hypothesis is about, as tables and charts show it. Each kind of hypothesis fills in the terms that it has.
 struct HypothesisTerms {
   std::string metric;
@@ -61,8 +64,11 @@ class Statement {
  private:
   HypothesisTerms terms_;
 };
-/// Complains where the arms that `arm` and `against` select cannot be compared.
+/// Complains where the arms that `arm` and `against` select, under the levels of `under` and `versus` if there are any,
+/// cannot be compared: where a side selects none, where an arm has no counterpart, or where both are the same.
 void check_sides(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain);
+/// Complains where the study leaves out so much that a slope over the axis `over` would be taken of a single arm.
+void check_slope(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain);
 
 using StatementRegistry = Registry<Statement()>;
 using StatementChoice = Choice<Statement()>;

@@ -156,6 +156,8 @@ void StudyReader::check_hypothesis(const Hypothesis& hypothesis, const YamlNode*
   for (const char* key : {"arm", "against", "under", "versus"})
     if (const YamlNode* selector = node != nullptr ? node->find(key) : nullptr)
       check_selector(*selector, study, fmt::format("{}.{}", path, key));
+  if (problems_.size() == before && !study.arms.empty() && study.select(hypothesis.arm).empty())
+    complain("arm", "selects no arm: 'without' leaves out every one; name other levels");
   if (problems_.size() == before) hypothesis.statement->check(study, hypothesis, complain);
 }
 

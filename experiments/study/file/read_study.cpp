@@ -355,7 +355,9 @@ Study StudyReader::read() {
   check_set_formulas(study);
   read_tuning(study);
   read_metrics(study);
+  read_without(study);
   make_arms(study);
+  check_without(study);
   read_hypotheses(study);
   apply_quick(study);
   if (problems_.empty()) resolve_arms(study);

@@ -10,6 +10,7 @@ namespace surd {
 namespace {
 
 constexpr std::size_t most_arms = 1000;
+constexpr std::size_t most_combinations = 100'000;  // of which `without` leaves out all but most_arms
 
 /// The resolved config, key by key.
 Settings resolved(const RunConfig& config) {
@@ -23,42 +24,100 @@ void StudyReader::collect(const ConfigError& error) {
     if (told_.insert(problem.text()).second) problems_.push_back(problem);
 }
 
+void StudyReader::read_without(const Study& study) {
+  if (!fields_.without.node) return;
+  const YamlNode& list = *fields_.without.node;
+  if (list.kind != YamlNode::Kind::list || list.children.empty())
+    return add(list.origin, "without",
+               fmt::format("must be a list of mappings of levels by axis, such as [{{alpha: one, tie: all}}]; got {}",
+                           list.kind == YamlNode::Kind::list ? "an empty list" : list.described()));
+  const std::size_t before = problems_.size();
+  for (std::size_t i = 0; i < list.children.size(); ++i) {
+    const YamlNode& entry = list.children[i];
+    const std::string path = fmt::format("without[{}]", i);
+    require(entry.kind != YamlNode::Kind::mapping || !entry.children.empty(), entry.origin, path,
+            "must name a level or more; this would leave out every arm");
+    if (const YamlNode* regime = entry.find("regime"))
+      add(regime->key_origin, path, "regime is no axis of the arms; remove it");
+    else
+      check_selector(entry, study, path);
+    Selector selector;
+    for (const YamlNode& level : entry.children) selector[level.key] = level.text;
+    without_.push_back(std::move(selector));
+  }
+  if (problems_.size() > before) without_.clear();
+}
+
 void StudyReader::make_arms(Study& study) {
   std::size_t count = 1;
+  const std::size_t most = without_.empty() ? most_arms : most_combinations;
   for (const Axis& axis : study.axes)
-    if (count <= most_arms) count *= axis.levels.size();  // a larger product might not fit into the type
-  require(count <= most_arms, element("axes", 0), "axes",
-          fmt::format("their levels make more than {} arms; remove some", most_arms));
+    if (count <= most) count *= axis.levels.size();  // a larger product might not fit into the type
   study.arms.clear();
-  for (std::size_t i = 0; count <= most_arms && i < count; ++i) {
+  left_out_.assign(without_.size(), 0);
+  for (std::size_t i = 0; count <= most && study.arms.size() <= most_arms && i < count; ++i) {
     Arm arm;
     std::size_t rest = i, beneath = count;
     for (const Axis& axis : study.axes) {  // the last axis varies fastest
       beneath /= axis.levels.size();
-      const Level& level = axis.levels[rest / beneath];
       arm.levels.push_back(rest / beneath);
       rest %= beneath;
-      arm.name += fmt::format("{}{}={}", arm.name.empty() ? "" : ", ", axis.name, level.name);
+    }
+    const auto left_out = std::find_if(without_.begin(), without_.end(),
+                                       [&](const Selector& selector) { return study.fits(arm.levels, selector); });
+    if (left_out != without_.end()) {
+      ++left_out_[static_cast<std::size_t>(left_out - without_.begin())];
+      continue;
+    }
+    for (std::size_t axis = 0; axis < study.axes.size(); ++axis) {
+      const Level& level = study.axes[axis].levels[arm.levels[axis]];
+      arm.name += fmt::format("{}{}={}", arm.name.empty() ? "" : ", ", study.axes[axis].name, level.name);
       arm.set.insert(arm.set.end(), level.set.begin(), level.set.end());
     }
     if (study.axes.empty()) arm.name = "alone";
     arm.set.insert(arm.set.end(), set_.begin(), set_.end());
     study.arms.push_back(std::move(arm));
   }
+  const bool many = study.arms.size() > most_arms;
+  require(!many && count <= most, element("axes", 0), "axes",
+          fmt::format("their levels make more than {} {}; remove some", many ? most_arms : most,
+                      many || without_.empty() ? "arms" : "combinations"));
+  if (many) study.arms.clear();
   for (std::size_t arm = 0; arm < study.arms.size(); ++arm)
     for (Change& change : study.arms[arm].set)
       if (change.formula) compute(change, study, arm);
+}
+
+/// Complains where an entry of `without` leaves out nothing, or all of them leave no arm, or none of a level.
+void StudyReader::check_without(const Study& study) {
+  if (without_.empty() || !problems_.empty()) return;
+  const YamlNode& list = *fields_.without.node;
+  for (std::size_t i = 0; i < without_.size(); ++i)
+    require(left_out_[i] > 0, list.children[i].origin, fmt::format("without[{}]", i),
+            "fits no arm that the entries before it do not leave out; remove it");
+  if (study.arms.empty()) return add(list.origin, "without", "leaves no arm; remove an entry");
+  for (const Axis& axis : study.axes)
+    for (const Level& level : axis.levels)
+      require(!study.select({{axis.name, level.name}}).empty(), list.origin, "without",
+              fmt::format("leaves no arm with level '{}' of axis '{}'; remove the level itself", shown(level.name),
+                          axis.name));
 }
 
 void StudyReader::apply_quick(Study& study) {
   if (!fields_.quick.levels.node) return;
   Study cut = study;  // so that a mistake in quick.levels is told without --quick too
   keep_levels(cut);
-  if (!study.quick) return;
+  if (study.arms.empty()) return;  // which is told
   make_arms(cut);
-  const auto known = [&](const Selector& selector) { return !cut.select(selector).empty(); };
+  require(!cut.arms.empty(), fields_.quick.levels.node->origin, "quick.levels",
+          "keeps no arm: 'without' leaves out every one of them");
+  if (!study.quick) return;
+  const auto known = [&](const Selector& side, const Selector& more) {
+    return !cut.select(narrowed(side, more)).empty();
+  };
   const auto gone = [&](const Hypothesis& h) {
-    return !known(h.arm) || !known(h.against) || !known(h.under) || !known(h.versus);
+    return !known(h.arm, h.under) || !known(h.against, h.under) || !known(h.arm, h.versus) ||
+           !known(h.against, h.versus);
   };
   cut.hypotheses.erase(std::remove_if(cut.hypotheses.begin(), cut.hypotheses.end(), gone), cut.hypotheses.end());
   study = std::move(cut);

@@ -28,16 +28,18 @@ std::size_t Study::axis_index(const std::string& name) const {
   throw Error(fmt::format("study: there is no axis '{}'{}", name, did_you_mean(name, axis_names())));
 }
 
+bool Study::fits(const std::vector<std::size_t>& levels, const Selector& selector) const {
+  return std::all_of(selector.begin(), selector.end(), [&](const auto& wanted) {
+    if (wanted.first == "regime") return true;
+    const std::size_t axis = axis_index(wanted.first);
+    return axes[axis].levels[levels[axis]].name == wanted.second;
+  });
+}
+
 std::vector<std::size_t> Study::select(const Selector& selector) const {
   std::vector<std::size_t> selected;
-  for (std::size_t i = 0; i < arms.size(); ++i) {
-    const bool fits = std::all_of(selector.begin(), selector.end(), [&](const auto& wanted) {
-      if (wanted.first == "regime") return true;
-      const std::size_t axis = axis_index(wanted.first);
-      return axes[axis].levels[arms[i].levels[axis]].name == wanted.second;
-    });
-    if (fits) selected.push_back(i);
-  }
+  for (std::size_t i = 0; i < arms.size(); ++i)
+    if (fits(arms[i].levels, selector)) selected.push_back(i);
   return selected;
 }
 

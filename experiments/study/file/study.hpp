@@ -32,7 +32,8 @@ struct Level {
   std::vector<Change> set;
 };
 
-/// One factor of a study; the arms are every combination of the levels of all axes.
+/// One factor of a study; the arms are the combinations of the levels of all axes, but for those that the study leaves
+/// out.
 struct Axis {
   std::string name;
   std::vector<Level> levels;
@@ -100,6 +101,8 @@ struct Study {
   std::vector<std::string> axis_names() const;
   const MetricSpec& metric(const std::string& name) const;
   std::size_t axis_index(const std::string& name) const;
+  /// Whether these levels, one along each axis, are those named (an axis "regime" in it is ignored).
+  bool fits(const std::vector<std::size_t>& levels, const Selector& selector) const;
   /// The arms that have the levels named (an axis "regime" in it is ignored), in order.
   std::vector<std::size_t> select(const Selector& selector) const;
   /// The levels of an arm along every axis but one.

@@ -140,6 +140,7 @@ struct StudyFields {
   std::vector<AmendmentFields> changes;
   std::vector<AxisFields> axes;
   std::vector<LevelFields> arms;
+  RawYaml without{"list of mappings of levels"};
   RawYaml set{"mapping of config keys"};
   RawYaml seeds{"whole number or list"};
   TuningFields tuning;
@@ -154,8 +155,9 @@ struct StudyFields {
     f("claims", claims, "the claims it is about, by number");
     f("base", base, "what all runs have in common; may begin with extends: a preset, or a file relative to this one");
     f("changes", changes, "what was changed since the study was first written, in order; every report shows it");
-    f("axes", axes, "the factors; every combination of their levels is an arm");
+    f("axes", axes, "the factors; every combination of their levels is an arm, but for those of `without`");
     f("arms", arms, "shorthand for one axis called arm with these levels");
+    f("without", without, "combinations that are no arms, e.g. [{alpha: one, tie: all}]; an axis not named is free");
     f("set", set, "settings of every arm, over those of its levels, e.g. {optimizer.learning_rate: 3e-3 * 64 / d}");
     f("seeds", seeds, "n: 1 ... n; or a list. Of data, initial weights and batches; arms are paired by them");
     f("tuning", tuning, "finds each arm's own settings");

@@ -74,6 +74,8 @@ class StudyReader {
   void check_selector(const YamlNode& node, const Study& study, const std::string& path);
 
   // resolve_arms.cpp
+  void read_without(const Study& study);
+  void check_without(const Study& study);
   void make_arms(Study& study);
   void apply_quick(Study& study);
   void keep_levels(Study& study);
@@ -85,9 +87,11 @@ class StudyReader {
   StudyFields fields_;
   YamlNode root_;
   std::vector<Problem> problems_;
-  std::vector<Change> set_;     // of every arm
-  std::vector<Change> words_;   // values, not only numbers, of keys that take a number too
-  std::set<std::string> told_;  // the problems of configs told so far: arms share many
+  std::vector<Change> set_;  // of every arm
+  std::vector<Selector> without_;
+  std::vector<std::size_t> left_out_;  // by entry of without_, the combinations that none before it leaves out
+  std::vector<Change> words_;          // values, not only numbers, of keys that take a number too
+  std::set<std::string> told_;         // the problems of configs told so far: arms share many
 };
 
 }  // namespace surd

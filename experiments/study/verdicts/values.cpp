@@ -219,6 +219,8 @@ void Slope::check(const Study& study, const Hypothesis& hypothesis, const Compla
                                  not_among(hypothesis.over, study.axis_names())));
   else if (!std::all_of(axis->levels.begin(), axis->levels.end(), above_0))
     complain("over", fmt::format("every level of '{}' must have a value above 0", shown(hypothesis.over)));
+  else
+    check_slope(study, hypothesis, complain);
 }
 
 }  // namespace surd

@@ -1,4 +1,5 @@
 #include "experiments/config/settings.hpp"
+#include "experiments/study/execution/plan.hpp"
 #include "experiments/study/file/claims.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/experiments/study/study_files.hpp"
@@ -139,6 +140,61 @@ TEST_CASE("a setting may be a formula of axes, computed for each arm to the last
   CHECK(std::none_of(study.arms[0].set.begin(), study.arms[0].set.end(), [](const Change& c) { return c.formula; }));
 }
 
+TEST_CASE("a study may leave out combinations of levels") {
+  const StudyFile file;
+  const std::string axes =
+      "title: T\nbase: {}\naxes:\n"
+      "  - {name: alpha, key: model.embedding.scale, values: [one, sqrt_dim, inv_dim]}\n"
+      "  - {name: heads, key: model.heads, values: [1, 2]}\n"
+      "  - {name: d, key: model.d_model, values: [16, 32]}\n"
+      "metrics: [{name: loss}]\n";
+  const Study study = file.load(axes + "without: [{alpha: one, heads: 2}, {d: '16', alpha: inv_dim}]\n");
+  std::string names;
+  for (const Arm& arm : study.arms) names += arm.name + "\n";
+  CHECK(names ==
+        "alpha=one, heads=1, d=16\nalpha=one, heads=1, d=32\n"
+        "alpha=sqrt_dim, heads=1, d=16\nalpha=sqrt_dim, heads=1, d=32\nalpha=sqrt_dim, heads=2, d=16\n"
+        "alpha=sqrt_dim, heads=2, d=32\nalpha=inv_dim, heads=1, d=32\nalpha=inv_dim, heads=2, d=32\n");
+  CHECK(study.select({{"heads", "2"}}) == std::vector<std::size_t>{4, 5, 7});
+  CHECK(config_of(study, 6).at("model.embedding.scale") == "inv_dim");
+  CHECK(study.arms[6].levels == std::vector<std::size_t>{2, 0, 1});
+  CHECK(runs_at_most(study) == 80);
+
+  const std::string quick =
+      axes +
+      "without: [{alpha: inv_dim, heads: 1}]\n"
+      "hypotheses:\n"
+      "  - {name: A, metric: loss, arm: {alpha: one}, against: {alpha: sqrt_dim}, expect: lower}\n"
+      "  - {name: B, metric: loss, arm: {alpha: one, heads: 2}, against: {alpha: inv_dim, heads: 2}, expect: lower}\n"
+      "  - {name: C, metric: loss, kind: interaction, arm: {alpha: one}, against: {alpha: sqrt_dim}, expect: lower,\n"
+      "     under: {heads: 1}, versus: {heads: 2}}\n"
+      "  - {name: D, metric: loss, kind: slope, over: d, formula: '1', arm: {alpha: inv_dim}}\n";
+  CHECK(file.load(quick).arms.size() == 10);
+  const Study cut = file.load(quick + "quick: {levels: {heads: [1]}}\n", {}, true);
+  CHECK(cut.arms.size() == 4);
+  REQUIRE(cut.hypotheses.size() == 1);
+  CHECK(cut.hypotheses[0].name == "A");
+  CHECK_THROWS_WITH_AS(file.load(quick + "quick: {levels: {heads: [1], alpha: [inv_dim]}}\n"),
+                       doctest::Contains("quick.levels: keeps no arm: 'without' leaves out every one of them"),
+                       ConfigError);
+}
+
+TEST_CASE("more than a thousand arms are refused, not more than a thousand combinations") {
+  const StudyFile file;
+  std::string many = "title: T\nbase: {}\naxes:\n", entries;
+  for (const char* axis : {"seed_of_data", "b", "c"}) {
+    many += fmt::format("  - name: {}\n    levels:\n", axis);
+    for (int i = 0; i < 11; ++i) many += fmt::format("      - {{name: l{}, set: {{train.updates: {}}}}}\n", i, i + 1);
+  }
+  CHECK_THROWS_WITH_AS(file.load(many), doctest::Contains("axes: their levels make more than 1000 arms"), ConfigError);
+  CHECK_THROWS_WITH_AS(file.load(many + "without: [{b: l1, c: l1}]\n"),
+                       doctest::Contains("axes: their levels make more than 1000 arms"), ConfigError);
+  for (int i = 0; i < 10; ++i) entries += fmt::format("{}{{c: l{}}}", i > 0 ? ", " : "", i);
+  CHECK_THROWS_WITH_AS(file.load(many + "without: [" + entries + "]\n"),
+                       doctest::Contains("leaves no arm with level 'l0' of axis 'c'; remove the level itself"),
+                       ConfigError);
+}
+
 TEST_CASE("formulas stand in shorthand, in elements of lists and in what --quick keeps") {
   const StudyFile file;
   const std::string text =
@@ -178,6 +234,7 @@ struct Wrong {
 TEST_CASE("what is wrong with a study is told with its place and a way out") {
   const std::string good = study_rest, tuning = study_tuning;
   const auto hypothesis = [&](const std::string& text) { return good + "hypotheses: [{name: H, " + text + "}]\n"; };
+  const std::string hole = "without: [{scale: one, rho: high}]\n";
   const std::string numbered =
       "axes:\n  - {name: d, key: model.d_model, values: [16, 32]}\n"
       "  - {name: wide, levels: [{name: '1', value: 1}]}\n"
@@ -262,6 +319,41 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {good + "quick: {levels: {rho: [middle]}}\n", "quick.levels: axis 'rho' has no level 'middle'"},
       {good + "quick: {levels: {roh: [low]}}\n", "quick.levels: there is no axis 'roh'; did you mean 'rho'?"},
       {"claims: [4]\n", "duplicate key"},
+      {good + "without: [{scale: one, rho: lo}]\n",
+       "study.yaml:17:29: without[0]: axis 'rho' has no level 'lo'; did you mean 'low'?"},
+      {good + "without: [{scal: one}]\n",
+       "study.yaml:17:12: without[0]: there is no axis 'scal'; did you mean 'scale'?"},
+      {good + "without: [{scale: [one]}]\n", "without[0]: axis 'scale' has no level a list"},
+      {good + "without: [{regime: tuned}]\n", "without[0]: regime is no axis of the arms; remove it"},
+      {good + "without: {scale: one}\n", "without: must be a list of mappings of levels by axis, such as"},
+      {good + "without: []\n", "without: must be a list of mappings of levels by axis, such as"},
+      {good + "without: [one]\n", "without[0]: must be a mapping of levels by axis"},
+      {good + "without: [{}]\n", "without[0]: must name a level or more; this would leave out every arm"},
+      {good + "without: [{rho: low, scale: one}, {scale: one, rho: low}]\n",
+       "study.yaml:17:35: without[1]: fits no arm that the entries before it do not leave out; remove it"},
+      {good + "without: [{rho: low}, {rho: high}]\n", "study.yaml:17:10: without: leaves no arm; remove an entry"},
+      {good + "without: [{rho: low}]\n",
+       "without: leaves no arm with level 'low' of axis 'rho'; remove the level itself"},
+      {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower") + hole,
+       "hypotheses[0].arm: has no counterpart of arm 'scale=sqrt_dim, rho=high', because 'without' leaves it out"},
+      {hypothesis("metric: loss, arm: {scale: sqrt_dim}, against: {scale: one}, expect: lower") + hole,
+       "hypotheses[0].against: has no counterpart of arm 'scale=sqrt_dim, rho=high', because 'without' leaves it out"},
+      {hypothesis("kind: identical, arm: {scale: sqrt_dim}, against: {scale: one}") + hole,
+       "hypotheses[0].against: has no counterpart of arm 'scale=sqrt_dim, rho=high'"},
+      {hypothesis("metric: loss, arm: {scale: one, rho: high}, against: {scale: sqrt_dim}, expect: lower") + hole,
+       "hypotheses[0].arm: selects no arm: 'without' leaves out every one; name other levels"},
+      {hypothesis("metric: loss, arm: {scale: sqrt_dim}, against: {scale: one, rho: high}, expect: lower") + hole,
+       "hypotheses[0].against: selects no arm: 'without' leaves out every one; name other levels"},
+      {hypothesis("metric: loss, kind: value, formula: '1', arm: {scale: one, rho: high}") + hole,
+       "hypotheses[0].arm: selects no arm: 'without' leaves out every one; name other levels"},
+      {hypothesis("metric: loss, kind: slope, over: rho, formula: '1'") + hole,
+       "hypotheses[0].over: a slope needs two levels of 'rho' or more, and 'without' leaves arm 'scale=one, rho=low' "
+       "alone"},
+      {hypothesis(
+           "metric: loss, kind: interaction, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower, under: "
+           "{rho: low}, versus: {rho: high}") +
+           hole,
+       "hypotheses[0].versus: selects no arm: 'without' leaves out every one; name other levels"},
       {numbered + "set: {optimizer.learning_rate: 3e-3 / dd}\n",
        "study.yaml:11:32: optimizer.learning_rate: the formula has no number called 'dd'; did you mean 'd'?"},
       {numbered + "set: {optimizer.learning_rate: 3e-3 / width}\n", "no number called 'width'; there are d, wide"},
@@ -332,6 +424,34 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
   CHECK(contains(complaint("title: T\nbase: {seed: 3}\n"), "base.seed: the runs have the study's seeds"));
   CHECK(contains(complaint("extends: t5\ntitle: T\nbase: {}\n"), "a study cannot build upon another file"));
   CHECK(contains(complaint("title: T\nbase: {extends: t6}\n"), "there is no preset 't6'"));
+}
+
+TEST_CASE("means over free axes are taken of the same combinations on every side, or refused") {
+  const std::string study =
+      "title: T\nbase: {}\naxes:\n"
+      "  - {name: scale, key: model.embedding.scale, values: [one, sqrt_dim]}\n"
+      "  - {name: heads, key: model.heads, values: [1, 2, 4]}\n"
+      "  - {name: d, key: model.d_model, values: [16, 32]}\n"
+      "metrics: [{name: loss}]\n";
+  const auto told = [&](const std::string& without, const std::string& hypothesis) {
+    return complaint(study + "without: [" + without + "]\nhypotheses: [{name: H, metric: loss, " + hypothesis + "}]\n");
+  };
+  const std::string scale = "expect: lower, arm: {scale: one}, against: {scale: sqrt_dim}";
+  CHECK(told("{heads: '4', d: '16'}", scale) == "");
+  CHECK(contains(told("{heads: '4', d: '16', scale: one}", scale),
+                 "no counterpart of arm 'scale=sqrt_dim, heads=4, d=16'"));
+  const std::string interaction = scale + ", kind: interaction, under: {heads: '1'}, versus: {heads: '2'}";
+  CHECK(told("{heads: '4', d: '16', scale: one}", interaction) == "");  // an arm that is not compared
+  CHECK(contains(told("{heads: '2', d: '16'}", interaction),
+                 "hypotheses[0].versus: has no counterpart of arm 'scale=one, heads=1, d=16'"));
+  CHECK(contains(told("{heads: '1', d: '16', scale: one}", interaction),
+                 "hypotheses[0].under: has no counterpart of arm"));
+  CHECK(contains(told("{scale: one, heads: '1'}, {scale: one, heads: '2'}",
+                      "expect: lower, arm: {scale: one, d: '16'}, against: {scale: sqrt_dim, heads: '2', d: '32'}"),
+                 "selects no arm to be paired with one of 'arm': 'without' leaves them out"));
+  CHECK(told("{heads: '4', d: '16'}", "kind: slope, over: heads, formula: d") == "");
+  CHECK(told("{heads: '4', d: '16'}, {heads: '2', d: '16'}", "kind: slope, over: heads, formula: d, arm: {d: '32'}") ==
+        "");
 }
 
 TEST_CASE("every problem of a study is told at once, one of the base for all arms once") {
