@@ -154,6 +154,23 @@ TEST_CASE("small multiples by the first axis where arms are many") {
   CHECK(panels.at(0).at("series").at(1).at("style") == panels.at(1).at("series").at(1).at("style"));
 }
 
+TEST_CASE("a report of a study that leaves out combinations draws the arms that are left, and no factor effects") {
+  ReportFixture fixture;
+  fixture.study.arms.erase(fixture.study.arms.begin() + 1);  // alpha=sqrt(d), d_k=64
+  fixture.study.hypotheses.clear();
+  fixture.analysis = analyse(fixture.study, fixture.known);
+  const std::string html = fixture.html();
+  CHECK(contains(html, "This study is no 2^k design."));
+  CHECK_FALSE(contains(html, "alpha=sqrt(d), d_k=64"));
+  const nlohmann::json data = chart_json(html);
+  std::string lines;
+  for (const auto& chart : data.at("charts"))
+    if (chart.at("id") == "metric-final_loss-d_k-shared")
+      for (const auto& series : chart.at("panels").at(0).at("series"))
+        lines += series.at("name").get<std::string>() + ": " + series.at("x").dump() + "\n";
+  CHECK(lines == "alpha=sqrt(d): [4.0]\nalpha=<one>: [4.0,64.0]\n");
+}
+
 TEST_CASE("numbers as a report writes them") {
   using surd::report::number_text;
   CHECK(number_text(0.69314718) == "0.6931");

@@ -74,6 +74,38 @@ std::vector<pid_t> children_of(pid_t parent) {
 
 void wait_milliseconds(int count) { std::this_thread::sleep_for(std::chrono::milliseconds(count)); }
 
+TEST_CASE(
+    "a study with computed settings, combinations left out and a change runs to its report, and is the same again") {
+  const std::string text = StudyFile::whole(
+      std::string(study_rest) +
+      "set: {optimizer.learning_rate: 1e-3 / rho}\nwithout: [{scale: one, rho: high}]\n"
+      "hypotheses:\n  - {name: H, metric: loss, arm: {scale: one, rho: low}, against: {scale: sqrt_dim, rho: low}, "
+      "expect: lower}\n");
+  const std::string change = "changes: [{date: 2026-11-20, what: Two seeds, seen: nothing}]\n";
+  const StudyRun study(text + change);
+  const Outcome first = study.run("a");
+  CAPTURE(first.output);
+  CHECK(first.exit_code == 0);
+  CHECK(
+      contains(first.output,
+               "arms        3: scale=one, rho=low; scale=sqrt_dim, rho=low;\n            scale=sqrt_dim, rho=high\n"));
+  CHECK_FALSE(fs::exists(study.directory.path("a/runs/scale=one,rho=high")));
+  const std::string runs = study.directory.path("a/runs/");
+  CHECK(contains(read_file(runs + "scale=one,rho=low/seed-1/config.yaml"), "learning_rate: 0.002\n"));
+  CHECK(contains(read_file(runs + "scale=sqrt_dim,rho=high/seed-2/config.yaml"), "learning_rate: 0.0005\n"));
+  const std::string report = read_file(study.directory.path("a/report.md"));
+  CHECK(contains(report, "| 2026-11-20 | Two seeds | nothing |"));
+  CHECK(contains(report, "6 runs: 6 finished"));
+  CHECK_FALSE(contains(report, "Effects of the factors"));
+  CHECK(contains(read_file(study.directory.path("a/report.html")), "Known by then: nothing"));
+
+  CHECK(contains(study.run("a", "--resume").output, "runs        0 to make"));
+  study.write(text);
+  const Outcome other = study.run("a", "--resume");
+  CHECK(other.exit_code == 2);
+  CHECK(contains(other.output, "changes.0.what"));
+}
+
 TEST_CASE("a study runs to its end, is not overwritten, and resumes to nothing") {
   const StudyRun study;
   const Outcome first = study.run("a", "--jobs 2");
