@@ -44,7 +44,10 @@ KeyValue value_of(const std::string& path, const std::string& text) {
 
 /// The settings beneath a node of a study file, by their paths.
 void add_leaves(const YamlNode& node, const std::string& path, std::vector<std::pair<std::string, Origin>>& leaves) {
-  if (node.kind != YamlNode::Kind::mapping) return leaves.emplace_back(path, node.origin), void();
+  if (node.kind != YamlNode::Kind::mapping) {
+    leaves.emplace_back(path, node.origin);
+    return;
+  }
   for (const YamlNode& child : node.children)
     add_leaves(child, path.empty() ? child.key : path + "." + child.key, leaves);
 }
