@@ -27,6 +27,7 @@ static CommandTable all_commands() {
   table.add_group("study", "Ask a question that takes many runs");
   COMMAND(add_study_check);
   COMMAND(add_study_run);
+  COMMAND(add_study_extend);
   COMMAND(add_study_work);
   COMMAND(add_study_status);
   COMMAND(add_study_report);

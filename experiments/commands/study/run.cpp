@@ -1,9 +1,9 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
+#include "experiments/commands/study/make_runs.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/study/execution/outlook.hpp"
-#include "experiments/study/execution/worker_pool.hpp"
 #include "experiments/study/report/group_report.hpp"
 #include "experiments/study/report/study_tables.hpp"
 #include "experiments/study/report/write_report.hpp"
@@ -35,17 +35,6 @@ struct StudyRunArguments : StudyFileArguments {
   }
 };
 
-/// Writes the report once the runs have ended, prints how they ended, and returns the exit code.
-int finish_study(const StudyFolder& folder, const Study& study, StudyResults& results, const StudyCounts& counts,
-                 Console& console) {
-  console.line(fmt::format("{} of {} runs made: {} finished, {} diverged, {} failed", counts.ended(), counts.planned,
-                           counts.finished, counts.diverged, counts.failed));
-  for (const std::string& line : failures(study, results)) console.line(line);
-  for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
-  console.line(fmt::format("\nreport      {}/report.html", folder.path()));
-  return counts.ended() == counts.planned && counts.failed == 0 ? exit_done : exit_failed;
-}
-
 /// Refuses a study of which it is known before the first run that it decides nothing.
 void expect_decidable(const Study& study, const StudyRunArguments& arguments) {
   if (arguments.anyway || arguments.dry_run || study.quick || study.hypotheses.empty()) return;
@@ -72,7 +61,9 @@ void expect_folder(const StudyFolder& folder, const Study& study, const StudySou
 }
 
 /// Lists every run that is planned so far, and where it will be.
-void list_runs(const StudyFolder& folder, const Study& study, StudyResults& results, Console& console) {
+void list_runs(const StudyFolder& folder, const Study& study) {
+  StudyResults results(folder, StudyResults::Parts::metrics);
+  Console console;
   const std::vector<PlannedRun> runs = plan(study, results.known());
   for (const PlannedRun& run : runs) {
     const std::string id = run.id(study);
@@ -120,14 +111,13 @@ int study_group_run(const StudyRunArguments& arguments) {
 int study_run_command(const StudyRunArguments& arguments) {
   if (is_study_group(arguments.file)) return study_group_run(arguments);
   const StudySource source{arguments.file, arguments.settings.values, arguments.quick, {}};
-  const Study study = load_study(source);
-  check_experiments(study);
+  const Study written = load_study(source);
+  check_experiments(written);
   const StudyFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out);
-  expect_folder(folder, study, source, arguments.resume);
-  StudyResults results(folder, StudyResults::Parts::metrics);
-  Console console;
+  expect_folder(folder, written, source, arguments.resume);
+  const Study study = folder.begun() ? folder.study() : written;  // it may have been extended
   if (arguments.dry_run) {
-    list_runs(folder, study, results, console);
+    list_runs(folder, study);
     return exit_done;
   }
   if (!folder.begun()) {
@@ -135,20 +125,7 @@ int study_run_command(const StudyRunArguments& arguments) {
     folder.freeze(source, study, arguments.keep_checkpoints);
   }
 
-  const std::size_t jobs = arguments.jobs.value_or(usual_jobs(study));
-  for (const std::string& line : describe(study)) console.line(line);
-  for (const std::string& line : outlook(study, count(study, folder, results), jobs)) console.line(line);
-  if (!study.quick)  // which is not to be believed anyway
-    for (const std::string& line : undecidable_lines(study, decidability_of(study))) console.line(line);
-  console.line(fmt::format("folder      {}\n", folder.path()));
-
-  const PoolEnd end = run_workers(folder, study, jobs, console);
-  if (end.stopped_by != 0) {
-    console.warn(
-        fmt::format("stopped with {} of {} runs made; --resume goes on", end.counts.ended(), end.counts.planned));
-    return 128 + end.stopped_by;
-  }
-  return finish_study(folder, study, results, end.counts, console);
+  return make_runs(folder, study, arguments.jobs);
 }
 
 }  // namespace

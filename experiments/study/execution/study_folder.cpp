@@ -123,7 +123,28 @@ StudySource StudyFolder::source() const {
   return source;
 }
 
-Study StudyFolder::study() const { return load_study(source()); }
+Study StudyFolder::study() const {
+  Study study = load_study(source());
+  const std::string text = read_file(origin_file(path_));
+  for (const Json& more : Json::parse(text).value("more_seeds", Json::array())) {
+    const auto seeds = more.get<std::vector<std::uint64_t>>();
+    study.seeds.insert(study.seeds.end(), seeds.begin(), seeds.end());
+  }
+  return study;
+}
+
+void StudyFolder::extend(std::size_t seeds) const {
+  const Study extended = study();
+  Json origin = Json::parse(read_file(origin_file(path_)));
+  Json& more = origin["more_seeds"];
+  if (more.is_null()) more = Json::array();
+  expect_usage(more.size() + 1 < extended.looks, path_,
+               "its verdicts may be taken {}, which is used up, and its p values are not corrected for another look; "
+               "begin a study with other seeds (from {}), and with 'looks' if it may have to be extended",
+               extended.looks == 1 ? "once" : fmt::format("{} times", extended.looks), extended.fresh_seeds(1).front());
+  more.push_back(extended.fresh_seeds(seeds));
+  write_file_atomically(origin_file(path_), origin.dump(2) + "\n");
+}
 
 bool StudyFolder::keep_checkpoints() const {
   return JsonObject(read_file(origin_file(path_)), origin_file(path_), way_out).truth("keep_checkpoints");

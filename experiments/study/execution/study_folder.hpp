@@ -34,8 +34,11 @@ class StudyFolder {
   bool only_prepared() const;
   /// Writes what the study is made from. Throws Error.
   void freeze(const StudySource& source, const Study& study, bool keep_checkpoints) const;
-  /// The study as it was frozen. Throws UsageError where none was begun here.
+  /// The study as it was frozen, with the seeds that it was extended by. Throws UsageError where none was begun here.
   Study study() const;
+  /// Adds so many seeds to the study, for another look at its verdicts. Workers that are at it go on with those they
+  /// know. Throws UsageError where its looks are used up.
+  void extend(std::size_t seeds) const;
   bool keep_checkpoints() const;
   /// What differs between the frozen study and another, a line each; "" where nothing does.
   std::string difference(const Study& other, const StudySource& source) const;

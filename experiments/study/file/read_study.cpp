@@ -347,6 +347,7 @@ Study StudyReader::read() {
   }
   Study study{fields_.title, fields_.question, fields_.expectation, claims(), read_base(), {}, {}, {}, {}, {}, {}};
   study.quick = source_.quick;
+  study.looks = fields_.looks;
   study.amendments = amendments();
   study.axes = axes();
   study.seeds = seeds(fields_.seeds, "seeds", 1, 10);

@@ -4,6 +4,14 @@
 
 namespace surd {
 
+std::vector<std::uint64_t> Study::fresh_seeds(std::size_t count) const {
+  std::vector<std::uint64_t> fresh;
+  for (std::uint64_t seed = *std::max_element(seeds.begin(), seeds.end()) + 1; fresh.size() < count; ++seed)
+    if (!tuning || std::find(tuning->seeds.begin(), tuning->seeds.end(), seed) == tuning->seeds.end())
+      fresh.push_back(seed);
+  return fresh;
+}
+
 std::vector<std::string> Study::metric_names() const {
   std::vector<std::string> names;
   for (const MetricSpec& spec : metrics) names.push_back(spec.name);

@@ -95,7 +95,11 @@ struct Study {
   std::vector<MetricSpec> metrics;
   std::vector<Hypothesis> hypotheses;
   bool quick = false;                      ///< cut down to be tried, not to be believed
+  std::size_t looks = 1;                   ///< how often its verdicts are taken at most, each time with more seeds
   std::vector<Amendment> amendments = {};  ///< in the order of their dates
+
+  /// So many seeds as it has none of yet, neither of its own nor of its tuning.
+  std::vector<std::uint64_t> fresh_seeds(std::size_t count) const;
 
   std::vector<std::string> metric_names() const;
   std::vector<std::string> axis_names() const;

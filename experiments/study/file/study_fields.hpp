@@ -143,6 +143,7 @@ struct StudyFields {
   RawYaml without{"list of mappings of levels"};
   RawYaml set{"mapping of config keys"};
   RawYaml seeds{"whole number or list"};
+  std::size_t looks = 1;
   TuningFields tuning;
   std::vector<MetricFields> metrics;
   std::vector<HypothesisFields> hypotheses;
@@ -160,6 +161,9 @@ struct StudyFields {
     f("without", without, "combinations that are no arms, e.g. [{alpha: one, tie: all}]; an axis not named is free");
     f("set", set, "settings of every arm, over those of its levels, e.g. {optimizer.learning_rate: 3e-3 * 64 / d}");
     f("seeds", seeds, "n: 1 ... n; or a list. Of data, initial weights and batches; arms are paired by them");
+    f("looks", looks,
+      "how often its verdicts are taken at most: once, and again after each surd study extend; p is multiplied by it",
+      between(1, 10));
     f("tuning", tuning, "finds each arm's own settings");
     f("metrics", metrics, "the numbers a run is judged by");
     f("hypotheses", hypotheses, "what is to be true of them");

@@ -37,13 +37,14 @@ std::string seeds_text(const std::vector<std::uint64_t>& seeds) {
 }
 
 /// What the seeds of a hypothesis come to; the same for all that have as many.
-std::string reach_text(const Reach& reach, std::size_t tests) {
+std::string reach_text(const Reach& reach, std::size_t tests, std::size_t looks) {
   const std::string with = fmt::format("be decided with {} seed{}{}: ", reach.seeds, reach.seeds == 1 ? "" : "s",
                                        reach.of_tuning ? " of the tuning" : "");
   if (reach.seeds < fewest_seeds) return fmt::format("cannot {}{} are the fewest", with, fewest_seeds);
   if (!reach.tested) return fmt::format("can {}no test, so no p", with);
-  return fmt::format("{} {}smallest p 2/2^{} = {}, for {} test{} (Holm) {}{}", reach.decidable ? "can" : "cannot", with,
-                     reach.seeds, short_number(reach.p), tests, tests == 1 ? "" : "s", short_number(reach.p_holm),
+  return fmt::format("{} {}smallest p 2/2^{} = {}, for {} test{} (Holm){} {}{}", reach.decidable ? "can" : "cannot",
+                     with, reach.seeds, short_number(reach.p), tests, tests == 1 ? "" : "s",
+                     looks == 1 ? "" : fmt::format(" and {} looks", looks), short_number(reach.p_holm),
                      reach.decidable ? "" : fmt::format(", above {}", significance));
 }
 
@@ -55,7 +56,7 @@ std::vector<std::string> reach_lines(const Study& study, const Decidability& dec
     for (std::size_t i = 0; i < study.hypotheses.size(); ++i) {
       const Reach& reach = decidability.hypotheses[i];
       if (reach.decidable != decidable) continue;
-      const std::string text = reach_text(reach, decidability.tests);
+      const std::string text = reach_text(reach, decidability.tests, study.looks);
       auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& other) { return other.first == text; });
       if (group == groups.end()) group = groups.insert(group, {text, {}});
       group->second.push_back(study.hypotheses[i].name);
@@ -107,6 +108,8 @@ std::vector<std::string> describe(const Study& study) {
   if (arms.back().back() == ';') arms.back().pop_back();
   append(lines, labelled("arms", arms, ""));
   append(lines, wrapped(seeds_text(study.seeds), "seeds       ", "            ", screen_width));
+  if (study.looks > 1)
+    lines.push_back(fmt::format("looks       {} at most, for which p is multiplied by {}", study.looks, study.looks));
   if (study.tuning) {
     std::vector<std::string> axes;
     for (const TuningAxis& axis : study.tuning->axes)

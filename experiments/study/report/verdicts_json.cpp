@@ -94,6 +94,7 @@ std::string to_json(const Study& study, const Analysis& analysis) {
                {"expectation", study.expectation},
                {"quick", study.quick},
                {"seeds", study.seeds},
+               {"looks", study.looks},
                {"runs",
                 {{"planned", analysis.runs},
                  {"finished", analysis.finished},

@@ -170,7 +170,7 @@ Analysis analyse(const Study& study, const KnownResults& known) {
     findings.push_back(study.hypotheses[i].statement->examine(values, study.hypotheses[i]));
     findings.back().result.hypothesis = i;
   }
-  analysis.hypotheses = conclude(std::move(findings));
+  analysis.hypotheses = conclude(std::move(findings), study.looks);
 
   std::vector<std::size_t> claims = study.claims;
   for (const Hypothesis& hypothesis : study.hypotheses)

@@ -38,7 +38,7 @@ Decidability with_seeds(const Study& study, std::size_t at_least) {
   std::size_t next = 0;
   for (Reach& reach : result.hypotheses) {
     if (!reach.tested) continue;
-    reach.p_holm = adjusted[next++];
+    reach.p_holm = std::min(1.0, static_cast<double>(study.looks) * adjusted[next++]);
     reach.decidable = reach.p_holm <= significance;
   }
   return result;

@@ -12,7 +12,7 @@ struct Reach {
   bool of_tuning = false;  ///< whether these are the seeds of the tuning
   bool tested = false;     ///< whether it is a test and has seeds enough to count among them
   double p = 1;            ///< the smallest two-sided p of signed ranks, 2/2^seeds
-  double p_holm = 1;       ///< that adjusted, where every other test of the study comes to its smallest p as well
+  double p_holm = 1;       ///< that adjusted, also for looks, where every other test comes to its smallest p as well
   bool decidable = false;
 };
 
@@ -21,8 +21,8 @@ struct Reach {
 struct Decidability {
   std::vector<Reach> hypotheses;  ///< one for each of the study
   std::size_t tests = 0;          ///< how many p values are adjusted together
-  std::size_t seeds_for_all =
-      0;  ///< the fewest with which each could be decided, if neither study nor tuning has fewer
+  /// The fewest with which each could be decided, if neither study nor tuning has fewer; 0 where each can be.
+  std::size_t seeds_for_all = 0;
 
   std::size_t undecidable() const;
 };

@@ -19,7 +19,7 @@ const Check& worst_of(const std::vector<Check>& checks, bool far_is_good) {
                            [&](const Check& a, const Check& b) { return badness(a) < badness(b); });
 }
 
-std::string reason(const Finding& finding) {
+std::string reason(const Finding& finding, std::size_t looks) {
   const HypothesisResult& result = finding.result;
   if (!finding.obstacle.empty()) {
     const std::string so_far = finding.observed.empty() ? "" : fmt::format("; so far {}", finding.observed);
@@ -30,8 +30,9 @@ std::string reason(const Finding& finding) {
     std::size_t seeds = 0;
     for (const Check& check : result.checks) seeds = std::max(seeds, check.seeds.size());
     const bool smallest = *result.p <= smallest_p(seeds);
-    p = fmt::format(", p = {} ({}{} after Holm)", short_number(*result.p),
-                    smallest ? finding.unanimous + ", the smallest there is; " : "", short_number(*result.p_holm));
+    p = fmt::format(", p = {} ({}{} after Holm{})", short_number(*result.p),
+                    smallest ? finding.unanimous + ", the smallest there is; " : "", short_number(*result.p_holm),
+                    looks == 1 ? "" : fmt::format(" and for {} looks", looks));
   }
   std::string words;
   switch (result.verdict) {
@@ -177,7 +178,7 @@ std::string short_number(double value) {
   return fmt::format("{:.4g}", value);
 }
 
-std::vector<HypothesisResult> conclude(std::vector<Finding> findings) {
+std::vector<HypothesisResult> conclude(std::vector<Finding> findings, std::size_t looks) {
   // A test that waits for its runs counts with p = 1, so that no verdict is taken back when they have ended.
   std::vector<double> p;
   for (const Finding& finding : findings)
@@ -188,7 +189,7 @@ std::vector<HypothesisResult> conclude(std::vector<Finding> findings) {
   for (Finding& finding : findings) {
     HypothesisResult& result = finding.result;
     if (finding.tested) {
-      const double p_holm = adjusted[next++];
+      const double p_holm = std::min(1.0, static_cast<double>(looks) * adjusted[next++]);
       if (result.p) {
         result.p_holm = p_holm;
         if (p_holm > significance) result.verdict = Verdict::undecided;
@@ -197,7 +198,7 @@ std::vector<HypothesisResult> conclude(std::vector<Finding> findings) {
     if (!finding.obstacle.empty()) result.verdict = Verdict::undecided;
     if (result.verdict == Verdict::undecided && (finding.tested || !finding.obstacle.empty()))
       for (Check& check : result.checks) check.verdict = Verdict::undecided;
-    result.reason = reason(finding);
+    result.reason = reason(finding, looks);
     results.push_back(std::move(result));
   }
   return results;

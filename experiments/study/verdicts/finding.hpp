@@ -29,8 +29,8 @@ struct Finding {
   void judge(const Evidence& evidence);
 };
 
-/// Adjusts the p values and writes the verdicts and reasons.
-std::vector<HypothesisResult> conclude(std::vector<Finding> findings);
+/// Adjusts the p values, for the number of tests and for that of looks at them, and writes the verdicts and reasons.
+std::vector<HypothesisResult> conclude(std::vector<Finding> findings, std::size_t looks);
 
 /// One side of a comparison: the arms that a selector names, where the levels in `more` override its own.
 struct Side {

@@ -229,6 +229,10 @@ TEST_CASE("Holm's correction takes back what would have been supported alone") {
   CHECK(two.hypotheses[0].checks[0].verdict == Verdict::undecided);
   CHECK(*two.hypotheses[1].p_holm == 1);
 
+  study.looks = 3;
+  CHECK(*analyse(study, results.known()).hypotheses[0].p_holm == 3 * 0.0625);
+  study.looks = 1;
+
   // One that still waits for its runs counts, so that the verdict is not taken back later.
   study.metrics[1] = metric_of<FinalValue>("accuracy", "final_value", {Measure::sequence_accuracy});  // no run has it
   const Analysis waiting = analyse(study, results.known());

@@ -46,6 +46,15 @@ TEST_CASE("every study that comes with surd can be read, and its seeds can decid
   CHECK(studies > 15);
 }
 
+TEST_CASE("a study that may be looked at again needs as many times a smaller p") {
+  Study study = with_differences(6, 1);
+  CHECK(decidability_of(study).hypotheses[0].decidable);
+  study.looks = 2;
+  CHECK(decidability_of(study).hypotheses[0].p_holm == 0.0625);
+  CHECK(decidability_of(study).undecidable() == 1);
+  CHECK(decidability_of(study).seeds_for_all == 7);
+}
+
 TEST_CASE("seeds can decide as many tests as Holm's correction of the smallest p leaves at or below 0.05") {
   struct Case {
     std::size_t seeds, tests, seeds_for_all;

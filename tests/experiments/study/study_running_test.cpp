@@ -106,6 +106,32 @@ TEST_CASE(
   CHECK(contains(other.output, "changes.0.what"));
 }
 
+TEST_CASE("a study that declares a second look gets more seeds, and any other none") {
+  const std::string text = StudyFile::whole(
+      std::string(study_rest) +
+      "hypotheses:\n  - {name: H, metric: loss, arm: {scale: one, rho: low}, against: {scale: sqrt_dim, rho: low}, "
+      "expect: lower}\n");
+  const StudyRun once(text), twice(text + "looks: 2\n");
+  CHECK(once.run("a", "--anyway").exit_code == 0);
+  const Outcome refused = program("study extend " + once.directory.path("a") + " --seeds 5");
+  CHECK(refused.exit_code == 2);
+  CHECK(contains(refused.output, "its verdicts may be taken once, which is used up"));
+  CHECK(contains(refused.output, "begin a study with other seeds (from 3)"));
+
+  const std::string folder = twice.directory.path("a");
+  CHECK(twice.run("a", "--anyway").exit_code == 0);
+  const Outcome extended = program("study extend " + folder + " --seeds 6");
+  CAPTURE(extended.output);
+  CHECK(extended.exit_code == 0);
+  CHECK(contains(extended.output, "seeds       8 (1 ... 8)\nlooks       2 at most, for which p is multiplied by 2\n"));
+  CHECK(contains(extended.output, "runs        24 to make, 8 made"));
+  CHECK(contains(extended.output, "32 of 32 runs made"));
+  CHECK(contains(read_file(folder + "/report.md"), "after Holm and for 2 looks)"));
+  CHECK(contains(twice.run("a", "--resume").output, "runs        0 to make, 32 made"));
+  CHECK(program("study extend " + folder + " --seeds 1").exit_code == 2);
+  CHECK(program("study extend " + folder).exit_code == 2);
+}
+
 TEST_CASE("a study runs to its end, is not overwritten, and resumes to nothing") {
   const StudyRun study;
   const Outcome first = study.run("a", "--jobs 2");

@@ -1,0 +1,44 @@
+#include "experiments/commands/study/make_runs.hpp"
+
+#include "experiments/program/exit_code.hpp"
+#include "experiments/study/execution/outlook.hpp"
+#include "experiments/study/execution/worker_pool.hpp"
+#include "experiments/study/report/study_tables.hpp"
+#include "experiments/study/report/write_report.hpp"
+
+namespace surd {
+namespace {
+
+/// Writes the report once the runs have ended, prints how they ended, and returns the exit code.
+int finish_study(const StudyFolder& folder, const Study& study, StudyResults& results, const StudyCounts& counts,
+                 Console& console) {
+  console.line(fmt::format("{} of {} runs made: {} finished, {} diverged, {} failed", counts.ended(), counts.planned,
+                           counts.finished, counts.diverged, counts.failed));
+  for (const std::string& line : failures(study, results)) console.line(line);
+  for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
+  console.line(fmt::format("\nreport      {}/report.html", folder.path()));
+  return counts.ended() == counts.planned && counts.failed == 0 ? exit_done : exit_failed;
+}
+
+}  // namespace
+
+int make_runs(const StudyFolder& folder, const Study& study, std::optional<std::size_t> jobs) {
+  StudyResults results(folder, StudyResults::Parts::metrics);
+  const std::size_t workers = jobs.value_or(usual_jobs(study));
+  Console console;
+  for (const std::string& line : describe(study)) console.line(line);
+  for (const std::string& line : outlook(study, count(study, folder, results), workers)) console.line(line);
+  if (!study.quick)  // which is not to be believed anyway
+    for (const std::string& line : undecidable_lines(study, decidability_of(study))) console.line(line);
+  console.line(fmt::format("folder      {}\n", folder.path()));
+
+  const PoolEnd end = run_workers(folder, study, workers, console);
+  if (end.stopped_by != 0) {
+    console.warn(
+        fmt::format("stopped with {} of {} runs made; --resume goes on", end.counts.ended(), end.counts.planned));
+    return 128 + end.stopped_by;
+  }
+  return finish_study(folder, study, results, end.counts, console);
+}
+
+}  // namespace surd

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "experiments/program/console.hpp"
+#include "experiments/study/execution/study_folder.hpp"
+
+namespace surd {
+
+/// Makes all that is left of a study that was begun, on so many processes or as many as there are cores for: prints
+/// what there is to do, shows progress, and writes the report. Returns 0 where all runs have ended, be it by
+/// divergence, 1 where any failed or is missing, and 128 + the number of a signal that stopped it.
+int make_runs(const StudyFolder& folder, const Study& study, std::optional<std::size_t> jobs);
+
+}  // namespace surd
