@@ -104,7 +104,7 @@ Finding compare(const StudyValues& values, const Hypothesis& hypothesis, bool in
   Check check = check_of(sides + where, metric.compared_by, seeds, differences);
   finding.tested = values.seeds(metric).size() >= fewest_seeds;
   finding.obstacle = obstacle_of(values.seeds(metric).size(), tally);
-  finding.context = context_of(values, seeds.size(), regimes, tally);
+  finding.context = "pseudo-median of " + context_of(values, seeds.size(), regimes, tally);
   if (!differences.empty()) finding.observed = observation(metric, hypothesis, interaction, check);
   if (finding.obstacle.empty()) {
     const Evidence evidence = evidence_of(differences, region);

@@ -122,7 +122,7 @@ std::string text_of(const Selector& selector, const char* all) {
 
 std::string context_of(const StudyValues& values, std::size_t seeds, const std::set<Regime>& regimes,
                        const Tally& tally) {
-  std::string text = fmt::format("pseudo-median of {} seed{}", seeds, seeds == 1 ? "" : "s");
+  std::string text = fmt::format("{} seed{}", seeds, seeds == 1 ? "" : "s");
   if (regimes.count(Regime::shared) > 0) text += ", nothing tuned";
   if (regimes.count(Regime::tuned) > 0 && values.study().tuning) {
     const Tuning& tuning = *values.study().tuning;

@@ -129,7 +129,7 @@ Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, 
   finding.unanimous = "all seeds agree";
   if (finding.obstacle.empty()) finding.judge(all_of(evidence));
   finding.observed = observation_of(what, finding.result.checks, unit);
-  finding.context = context_of(values, all_seeds.size(), {side.regime}, tally);
+  finding.context = "pseudo-median of " + context_of(values, all_seeds.size(), {side.regime}, tally);
   return finding;
 }
 
