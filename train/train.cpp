@@ -51,7 +51,7 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
   Batcher batcher(run.train_pairs, options.batching, run.seed);
   Updater updater(run, options);
 
-  if (options.evaluate_at_start && state.update == 0) listener.evaluated(0, measure(run, options, 1), false);
+  if (options.evaluate_at_start && state.update == 0) listener.evaluated(state, measure(run, options, 1), false);
   while (!state.finished) {
     const std::uint64_t epoch = state.epoch;
     const std::vector<Batch> batches = next_batches(batcher, state, options.accumulate);
@@ -66,7 +66,7 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
       const Evaluation evaluation = measure(run, options, state.update);
       run.schedule.observe(evaluation.loss);
       best = take(evaluation, options.metric, state);
-      listener.evaluated(state.update, evaluation, best);
+      listener.evaluated(state, evaluation, best);
     }
     state.finished = is_finished(state, options);
     const bool interrupted = !state.finished && listener.interrupted();

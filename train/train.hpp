@@ -69,8 +69,8 @@ class TrainListener {
   /// The gradients of an update, before it is applied.
   virtual void gradients(std::uint64_t /*update*/, const ParameterSet&) {}
   virtual void updated(const UpdateRecord&) {}
-  /// After so many updates; 0: before the first, which is never the best.
-  virtual void evaluated(std::uint64_t /*update*/, const Evaluation&, bool /*best*/) {}
+  /// Where the run stands then; after 0 updates it is before the first, which is never the best.
+  virtual void evaluated(const TrainState&, const Evaluation&, bool /*best*/) {}
   /// To save everything; called every checkpoint_every updates, after an evaluation with a new best, and at the end.
   virtual void checkpoint(const TrainState&, bool /*best*/) {}
   /// Asked after each update; true ends the run after a last checkpoint.

@@ -45,9 +45,10 @@ std::string to_json_line(const UpdateRecord& record) {
       .dump();
 }
 
-std::string to_json_line(std::uint64_t update, const Evaluation& evaluation, bool best) {
+std::string to_json_line(const TrainState& state, const Evaluation& evaluation, bool best) {
   Json json{{"event", "evaluation"},
-            {"update", update},
+            {"update", state.update},
+            {"trained_target_tokens", state.target_tokens},
             {"loss", evaluation.loss},
             {"perplexity", evaluation.perplexity},
             {"token_accuracy", evaluation.token_accuracy}};

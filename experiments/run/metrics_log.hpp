@@ -31,7 +31,7 @@ class JsonLines {
 };
 
 std::string to_json_line(const UpdateRecord& record);
-std::string to_json_line(std::uint64_t update, const Evaluation& evaluation, bool best);
+std::string to_json_line(const TrainState& state, const Evaluation& evaluation, bool best);
 std::string to_json_line(std::uint64_t update, const Probe::Record& record);
 
 }  // namespace surd

@@ -17,6 +17,7 @@ UpdateRecord update_of(const JsonObject& line) {
 EvaluationRecord evaluation_of(const JsonObject& line) {
   EvaluationRecord record{line.count("update"),        line.real("loss"), line.real("perplexity"),
                           line.real("token_accuracy"), std::nullopt,      line.truth("best")};
+  if (line.has("trained_target_tokens")) record.trained_target_tokens = line.count("trained_target_tokens");
   if (line.has("sequence_accuracy")) record.sequence_accuracy = line.real("sequence_accuracy");
   return record;
 }

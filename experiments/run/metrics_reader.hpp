@@ -17,6 +17,7 @@ struct EvaluationRecord {
   double token_accuracy = 0;
   std::optional<double> sequence_accuracy;
   bool best = false;
+  std::optional<std::uint64_t> trained_target_tokens = {};  ///< of all updates before; older logs do not tell
 };
 
 /// What a run has logged so far.

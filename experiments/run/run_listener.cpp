@@ -80,16 +80,18 @@ void RunListener::updated(const UpdateRecord& record) {
   if (after_update_) after_update_(record.update);
 }
 
-void RunListener::evaluated(std::uint64_t update, const Evaluation& evaluation, bool best) {
-  metrics_.write(to_json_line(update, evaluation, best));
-  EvaluationRecord record{update, evaluation.loss, evaluation.perplexity, evaluation.token_accuracy, std::nullopt,
-                          best};
+void RunListener::evaluated(const TrainState& state, const Evaluation& evaluation, bool best) {
+  evaluation_seconds_[state.update] = seconds();
+  metrics_.write(to_json_line(state, evaluation, best));
+  EvaluationRecord record{
+      state.update, evaluation.loss,    evaluation.perplexity, evaluation.token_accuracy, std::nullopt,
+      best,         state.target_tokens};
   if (evaluation.decoded > 0) record.sequence_accuracy = evaluation.sequence_accuracy;
   take(record);
   const std::string sequences =
       evaluation.decoded > 0 ? fmt::format("  sequences {:6.2f} %", 100 * evaluation.sequence_accuracy) : "";
   // The perplexity is exp(loss): metrics.jsonl and `surd eval` have it.
-  console_.line(fmt::format("update {:>6}  valid loss {:7.4f}  tokens {:6.2f} %{}{}", update, evaluation.loss,
+  console_.line(fmt::format("update {:>6}  valid loss {:7.4f}  tokens {:6.2f} %{}{}", state.update, evaluation.loss,
                             100 * evaluation.token_accuracy, sequences, best ? "  best" : ""));
 }
 

@@ -2,6 +2,7 @@
 
 #include "experiments/program/console.hpp"
 #include "experiments/program/stop_signals.hpp"
+#include "experiments/program/stopwatch.hpp"
 #include "experiments/run/metrics_log.hpp"
 #include "experiments/run/metrics_reader.hpp"
 #include "experiments/run/run_folder.hpp"
@@ -9,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -35,12 +37,16 @@ class RunListener : public TrainListener {
   Observer* observer(std::uint64_t update, std::size_t index, const Batch& batch) override;
   void gradients(std::uint64_t update, const ParameterSet& parameters) override;
   void updated(const UpdateRecord& record) override;
-  void evaluated(std::uint64_t update, const Evaluation& evaluation, bool best) override;
+  void evaluated(const TrainState& state, const Evaluation& evaluation, bool best) override;
   void checkpoint(const TrainState& state, bool best) override;
   bool interrupted() override { return signals_.received() != 0; }
 
   /// How many source and target tokens this process has trained on; a resumed run counts from 0.
   std::uint64_t tokens() const { return tokens_; }
+  /// Wall-clock seconds since it was made, and those at which each evaluation ended, by update; a resumed run counts
+  /// from 0.
+  double seconds() const { return watch_.seconds(); }
+  const std::map<std::uint64_t, double>& evaluation_seconds() const { return evaluation_seconds_; }
   /// The last and the best evaluation of the whole run, those before it was resumed included.
   const std::optional<EvaluationRecord>& last() const { return last_; }
   const std::optional<EvaluationRecord>& best() const { return best_; }
@@ -65,6 +71,8 @@ class RunListener : public TrainListener {
   Probe probe_;
   std::optional<NoiseMeter> noise_meter_;
   std::uint64_t tokens_ = 0;
+  Stopwatch watch_;
+  std::map<std::uint64_t, double> evaluation_seconds_;
   std::optional<EvaluationRecord> last_, best_;
 };
 

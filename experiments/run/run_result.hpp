@@ -23,8 +23,10 @@ struct RunResult {
   Metrics metrics;
   std::vector<ProbeNumber> probe;
   std::map<std::string, double> summary;  ///< the numbers of summary.json, e.g. "wall_seconds"
-  std::uint64_t updates = 0;              ///< how many the config asked for
-  std::size_t vocabulary = 0;             ///< size of the target vocabulary
+  /// Wall-clock seconds until each evaluation of the last process had ended, by update.
+  std::map<std::uint64_t, double> evaluation_seconds = {};
+  std::uint64_t updates = 0;   ///< how many the config asked for
+  std::size_t vocabulary = 0;  ///< size of the target vocabulary
 };
 std::vector<std::string> names_of(RunResult::Status);
 

@@ -1,7 +1,6 @@
 #include "experiments/run/run_training.hpp"
 
 #include "experiments/program/exit_code.hpp"
-#include "experiments/program/stopwatch.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/run/run_listener.hpp"
 #include "experiments/run/system_info.hpp"
@@ -25,7 +24,8 @@ Json to_json(const std::optional<EvaluationRecord>& evaluation) {
 }
 
 void write_summary(const RunFolder& folder, const Json& outcome, std::uint64_t updates, const ParameterSet& parameters,
-                   const RunListener& listener, std::uint64_t resumed_at, double seconds) {
+                   const RunListener& listener, std::uint64_t resumed_at) {
+  const double seconds = listener.seconds();
   Json summary = outcome;
   summary["updates"] = updates;
   summary["parameters"] = parameters.element_count();
@@ -34,6 +34,9 @@ void write_summary(const RunFolder& folder, const Json& outcome, std::uint64_t u
   summary["last"] = to_json(listener.last());
   summary["resumed_at"] = resumed_at;
   summary["wall_seconds"] = seconds;
+  summary["evaluation_seconds"] = Json::object();
+  for (const auto& [update, after] : listener.evaluation_seconds())
+    summary["evaluation_seconds"][std::to_string(update)] = after;
   summary["tokens_per_second"] = seconds > 0 ? static_cast<double>(listener.tokens()) / seconds : 0;
   summary["peak_memory_bytes"] = peak_memory_bytes();
   for (const auto& [key, value] : system_info()) summary[key] = value;
@@ -66,7 +69,6 @@ int run(const Training& training, const RunConfig& config, const RunFolder& fold
   const StopSignals signals;
   RunListener listener(console, folder, config, training, progress.position, signals, request.after_update,
                        request.checkpoints);
-  const Stopwatch watch;
   TrainState state;
   try {
     state = train(training, config.train, progress.state, listener);
@@ -74,22 +76,22 @@ int run(const Training& training, const RunConfig& config, const RunFolder& fold
     console.fail(diverged.what());
     write_summary(folder,
                   {{"finished", false}, {"diverged", {{"update", diverged.update()}, {"where", diverged.where()}}}},
-                  diverged.update() - 1, training.parameters, listener, progress.state.update, watch.seconds());
+                  diverged.update() - 1, training.parameters, listener, progress.state.update);
     return exit_diverged;
   }
   write_summary(folder, {{"finished", state.finished}, {"diverged", nullptr}}, state.update, training.parameters,
-                listener, progress.state.update, watch.seconds());
+                listener, progress.state.update);
   console.end_progress();
   if (!state.finished) {
     console.warn(fmt::format("interrupted after update {}; --resume goes on from there", state.update));
     return 128 + signals.received();
   }
-  console.line(
-      fmt::format("{} after {} updates in {}: best {} {:.4f} at update {};\n{} tokens/s, peak memory {:.0f} MB",
-                  styled("finished", Console::Style::green, STDOUT_FILENO), with_commas(state.update),
-                  clock_time(watch.seconds()), name_of(config.train.metric), state.best.value_or(0), state.best_update,
-                  with_commas(static_cast<std::uint64_t>(static_cast<double>(listener.tokens()) / watch.seconds())),
-                  static_cast<double>(peak_memory_bytes()) / 1e6));
+  console.line(fmt::format(
+      "{} after {} updates in {}: best {} {:.4f} at update {};\n{} tokens/s, peak memory {:.0f} MB",
+      styled("finished", Console::Style::green, STDOUT_FILENO), with_commas(state.update),
+      clock_time(listener.seconds()), name_of(config.train.metric), state.best.value_or(0), state.best_update,
+      with_commas(static_cast<std::uint64_t>(static_cast<double>(listener.tokens()) / listener.seconds())),
+      static_cast<double>(peak_memory_bytes()) / 1e6));
   return exit_done;
 }
 

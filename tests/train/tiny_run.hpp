@@ -59,8 +59,8 @@ struct Run : TrainListener {
                               r.source_tokens, r.target_tokens));
     if (on_update) on_update(r);
   }
-  void evaluated(std::uint64_t update, const Evaluation& e, bool best) override {
-    log.push_back(fmt::format("{} {} {} {} {} {} {}", update, e.loss, e.token_accuracy, e.sequence_accuracy,
+  void evaluated(const TrainState& at, const Evaluation& e, bool best) override {
+    log.push_back(fmt::format("{} {} {} {} {} {} {}", at.update, e.loss, e.token_accuracy, e.sequence_accuracy,
                               e.target_tokens, e.decoded, best));
     bests.push_back(best);
   }

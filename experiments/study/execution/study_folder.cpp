@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <optional>
 
@@ -64,6 +65,19 @@ std::optional<std::string> left_by_run(const std::string& folder, const char* na
            "was changed after the run; remove the run's folder, and it is made again by --resume");
   }
   return text;
+}
+
+std::map<std::uint64_t, double> evaluation_seconds_of(const JsonObject& summary) {
+  std::map<std::uint64_t, double> seconds;
+  if (!summary.has("evaluation_seconds")) return seconds;  // written by an older version
+  for (const auto& [key, value] : summary.object("evaluation_seconds").reals()) {
+    std::uint64_t update = 0;
+    const auto read = std::from_chars(key.data(), key.data() + key.size(), update);
+    summary.require(read.ec == std::errc() && read.ptr == key.data() + key.size(),
+                    "'evaluation_seconds' has '{}' for the number of an update", key);
+    seconds[update] = value;
+  }
+  return seconds;
 }
 
 std::size_t lines_of(const std::string& file) {
@@ -213,6 +227,7 @@ const RunResult* StudyResults::find(const std::string& id) {
   if (finished || (result.status == RunResult::Status::diverged && path_exists(summary_file))) {
     const JsonObject summary(read_file(summary_file), summary_file, "remove the run's folder, and it is made again");
     result.summary = summary.numbers();
+    result.evaluation_seconds = evaluation_seconds_of(summary);
     const auto& evaluations = result.metrics.evaluations;
     expect(!finished || (!evaluations.empty() && evaluations.back().update == summary.count("updates")),
            folder + "/" + metrics_file,

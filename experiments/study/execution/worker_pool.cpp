@@ -73,8 +73,8 @@ class UpdateTimer : public TrainListener {
     if (record.update == 1) first_ = last_;  // the first one also fills the pool of memory
     updates_ = record.update;
   }
-  void evaluated(std::uint64_t update, const Evaluation&, bool) override {
-    if (update == 0) return;
+  void evaluated(const TrainState& state, const Evaluation&, bool) override {
+    if (state.update == 0) return;
     evaluation_ = watch_.seconds() - last_;
     over_ = true;
   }

@@ -97,8 +97,8 @@ struct MetricFields {
     f("unit", unit, "shown behind it");
     f("lower_is_better", lower_is_better, "true unless it is an accuracy or a largest_stable_rate, or says otherwise");
     f("compared_by", compared_by,
-      "difference, unless it is an updates_to, a perplexity or a largest_stable_rate, or says otherwise; margins are "
-      "factors where it is ratio");
+      "difference, unless it is an updates_to, tokens_to or seconds_to, a perplexity or a rate, or says otherwise; "
+      "margins are factors where it is ratio");
     f.rule(!name.empty(), "name", "is required");
   }
 };

@@ -46,21 +46,49 @@ std::optional<MetricValue> BestValue::of_run(const RunView& view) const {
 
 std::optional<MetricValue> InitialValue::of_run(const RunView& view) const { return initial_value(of_, view.run); }
 
-std::optional<MetricValue> UpdatesTo::of_run(const RunView& view) const {
+std::optional<MetricValue> SpentToTarget::of_run(const RunView& view) const {
   constexpr std::size_t in_a_row = 3;
   const double target = options_.target.value_or(0);
-  if (view.run.metrics.evaluations.empty()) return std::nullopt;
+  const std::vector<EvaluationRecord>& evaluations = view.run.metrics.evaluations;
+  if (evaluations.empty()) return std::nullopt;
   std::size_t reached = 0;
-  std::uint64_t first = 0;
-  for (const EvaluationRecord& record : view.run.metrics.evaluations) {
-    const auto value = value_of(options_.of, record);
+  for (std::size_t i = 0; i < evaluations.size(); ++i) {
+    const auto value = value_of(options_.of, evaluations[i]);
     if (!value) return std::nullopt;
     const bool there = surd::lower_is_better(options_.of) ? *value <= target : *value >= target;
-    if (there && reached++ == 0) first = record.update;
-    if (!there) reached = 0;
-    if (reached == in_a_row) return first == 0 ? MetricValue::at_most(1) : static_cast<double>(first);
+    reached = there ? reached + 1 : 0;
+    if (reached < in_a_row) continue;
+    const EvaluationRecord& first = evaluations[i + 1 - in_a_row];
+    const auto spent = spent_at(first, view.run);
+    if (!spent) return std::nullopt;
+    return first.update == 0 ? MetricValue::at_most(*spent > 0 ? *spent : 1) : *spent;
   }
-  return MetricValue::at_least(static_cast<double>(view.run.updates));
+  const auto spent = spent_in_all(view.run);
+  return spent ? std::optional<MetricValue>(MetricValue::at_least(*spent)) : std::nullopt;
+}
+
+std::optional<double> UpdatesTo::spent_at(const EvaluationRecord& evaluation, const RunResult&) const {
+  return static_cast<double>(evaluation.update);
+}
+std::optional<double> UpdatesTo::spent_in_all(const RunResult& run) const { return static_cast<double>(run.updates); }
+
+std::optional<double> TokensTo::spent_at(const EvaluationRecord& evaluation, const RunResult&) const {
+  if (!evaluation.trained_target_tokens) return std::nullopt;
+  return static_cast<double>(*evaluation.trained_target_tokens);
+}
+std::optional<double> TokensTo::spent_in_all(const RunResult& run) const {
+  return spent_at(run.metrics.evaluations.back(), run);
+}
+
+std::optional<double> SecondsTo::spent_at(const EvaluationRecord& evaluation, const RunResult& run) const {
+  const auto seconds = run.evaluation_seconds.find(evaluation.update);
+  if (!spent_in_all(run) || seconds == run.evaluation_seconds.end()) return std::nullopt;
+  return seconds->second;
+}
+std::optional<double> SecondsTo::spent_in_all(const RunResult& run) const {
+  const auto resumed_at = run.summary.find("resumed_at"), seconds = run.summary.find("wall_seconds");
+  if (resumed_at == run.summary.end() || resumed_at->second > 0 || seconds == run.summary.end()) return std::nullopt;
+  return seconds->second;
 }
 
 bool has_diverged(const RunResult& run) {

@@ -61,25 +61,65 @@ class InitialValue : public MeasureMetric {
   bool needs_start() const override { return true; }
 };
 
-struct UpdatesToOptions : MeasureOptions {
+struct TargetOptions : MeasureOptions {
   std::optional<double> target;
   void fields(Fields& f) {
     MeasureOptions::fields(f);
     f("target", target, "to be reached");
-    f.rule(target.has_value(), "target", "is required where kind is updates_to");
+    f.rule(target.has_value(), "target", "is required where kind is updates_to, tokens_to or seconds_to");
   }
 };
-/// The update of the first of three evaluations in a row at or past the target. Where there are no such three, at least
-/// as many updates as the config asked for; where the run began there, at most one.
-class UpdatesTo : public StudyMetric {
+/// What a run spent until the first of three evaluations in a row at or past the target. Where there are no such three,
+/// at least what it had spent at its end; where it began there, at most what it had spent then, or 1 where that is 0.
+class SpentToTarget : public StudyMetric {
  public:
-  using Options = UpdatesToOptions;
-  explicit UpdatesTo(const Options& options) : options_(options) {}
+  using Options = TargetOptions;
+  explicit SpentToTarget(const Options& options) : options_(options) {}
   std::optional<MetricValue> of_run(const RunView& view) const override;
   ComparedBy compared_by() const override { return ComparedBy::ratio; }
 
+ protected:
+  /// Until an evaluation had ended, this included; nothing where the run does not tell.
+  virtual std::optional<double> spent_at(const EvaluationRecord& evaluation, const RunResult& run) const = 0;
+  /// Until the run ended; it has evaluations.
+  virtual std::optional<double> spent_in_all(const RunResult& run) const = 0;
+
  private:
   Options options_;
+};
+
+/// Updates. Of a run that does not reach the target, or diverges before, at least as many as the config asked for.
+class UpdatesTo : public SpentToTarget {
+ public:
+  using SpentToTarget::SpentToTarget;
+
+ protected:
+  std::optional<double> spent_at(const EvaluationRecord& evaluation, const RunResult& run) const override;
+  std::optional<double> spent_in_all(const RunResult& run) const override;
+};
+
+/// Target tokens of all updates, without padding and with the end of each sentence, however often the run was resumed.
+/// Of a run that diverges before the target, at least those until its last evaluation.
+class TokensTo : public SpentToTarget {
+ public:
+  using SpentToTarget::SpentToTarget;
+
+ protected:
+  std::optional<double> spent_at(const EvaluationRecord& evaluation, const RunResult& run) const override;
+  std::optional<double> spent_in_all(const RunResult& run) const override;
+};
+
+/// Wall-clock seconds of training, with the evaluations, checkpoints, logs and probes until then, and without what
+/// comes before the first update. They are those of a machine that may have been busy with other runs: for times to be
+/// compared, make the study with --jobs 1. Of a run that was resumed nothing is known, because part of its work may
+/// have been done twice, and nobody took the time of the processes before.
+class SecondsTo : public SpentToTarget {
+ public:
+  using SpentToTarget::SpentToTarget;
+
+ protected:
+  std::optional<double> spent_at(const EvaluationRecord& evaluation, const RunResult& run) const override;
+  std::optional<double> spent_in_all(const RunResult& run) const override;
 };
 
 /// 1 for a run that has_diverged(), else 0, so that the mean over runs is the share of those that diverged.

@@ -25,6 +25,8 @@ MetricRegistry& metric_kinds() {
     built_in.add<BestValue>("best_value", "the best of all evaluations");
     built_in.add<InitialValue>("initial_value", "before the first update");
     built_in.add<UpdatesTo>("updates_to", "updates until a target is met for three evaluations in a row");
+    built_in.add<TokensTo>("tokens_to", "target tokens trained on until then");
+    built_in.add<SecondsTo>("seconds_to", "wall-clock seconds until then, as busy as the machine was");
     built_in.add<GradientNorm>("gradient_norm", "of the logged global norms before clipping");
     built_in.add<LossSpikes>("loss_spikes",
                              "losses far above those of the 50 updates before; those close together are one");

@@ -42,6 +42,7 @@ TEST_CASE("metrics are read as they were written, and anything else names its li
       "\n";
   CHECK(error_of(good).empty());
   CHECK(std::isnan(decode_metrics(good, "m").evaluations.front().loss));
+  CHECK_FALSE(decode_metrics(good, "m").evaluations.front().trained_target_tokens.has_value());
   const std::string way_out = "; the file was changed by hand: put the line back, or train again into another folder";
   CHECK(error_of(good + "{}\n") == "m:2: has no 'event'" + way_out);
   CHECK(error_of("\n") == "m:1: is not a JSON object" + way_out);
@@ -49,6 +50,28 @@ TEST_CASE("metrics are read as they were written, and anything else names its li
   CHECK(error_of("{\"event\":1}\n") == "m:1: 'event' is not a text" + way_out);
   CHECK(error_of("{\"event\":\"x\"}\n").find("neither") != std::string::npos);
   CHECK(error_of("{\"event\":\"update\",\"update\":-1}\n") == "m:1: 'update' is not a count" + way_out);
+}
+
+TEST_CASE("an evaluation tells the target tokens until then, and the summary the seconds") {
+  SmallRun run;
+  run.settings = {"train.log_every=1", "train.evaluate_at_start=true"};
+  REQUIRE(run.train(run.arguments("run")) == 0);
+  const Metrics metrics = read_metrics(run.directory.path("run/metrics.jsonl"));
+  const auto summary = nlohmann::json::parse(read_file(run.directory.path("run/summary.json")));
+  const auto& seconds = summary["evaluation_seconds"];
+  double before = 0;
+  REQUIRE(metrics.evaluations.size() == 5);
+  CHECK(seconds.size() == 5);
+  for (const EvaluationRecord& evaluation : metrics.evaluations) {
+    std::uint64_t tokens = 0;
+    for (const UpdateRecord& update : metrics.updates)
+      if (update.update <= evaluation.update) tokens += update.target_tokens;
+    CHECK(evaluation.trained_target_tokens == tokens);
+    const double after = seconds[std::to_string(evaluation.update)];
+    CHECK(after >= before);
+    before = after;
+  }
+  CHECK(before <= summary["wall_seconds"].get<double>());
 }
 
 TEST_CASE("a run does not go on with other data, and says what changed") {

@@ -102,6 +102,51 @@ TEST_CASE_FIXTURE(Fixture, "updates to a target: the first of three evaluations 
   CHECK_FALSE(of(spec, none).has_value());
 }
 
+TEST_CASE_FIXTURE(Fixture, "tokens and seconds to a target are those of the same evaluation") {
+  const MetricSpec tokens = metric<TokensTo>({{Measure::token_accuracy}, 0.9}),
+                   seconds = metric<SecondsTo>({{Measure::token_accuracy}, 0.9});
+  const auto run = [](const std::vector<double>& accuracies) {
+    RunResult result = run_along(accuracies);
+    for (EvaluationRecord& record : result.metrics.evaluations) {
+      record.trained_target_tokens = 50 * record.update;
+      result.evaluation_seconds[record.update] = 0.25 + 0.5 * static_cast<double>(record.update);
+    }
+    result.summary = {{"resumed_at", 0}, {"wall_seconds", 99}};
+    return result;
+  };
+  RunResult reached = run({0.1, 0.95, 0.5, 0.9, 0.9, 0.9});
+  CHECK(of(tokens, reached)->low == 3000);
+  CHECK(of(tokens, reached)->known());
+  CHECK(of(seconds, reached)->low == 30.25);
+  CHECK(of(seconds, reached)->known());
+  CHECK(tokens.compared_by == ComparedBy::ratio);
+  CHECK(seconds.compared_by == ComparedBy::ratio);
+
+  RunResult missed = run({0.1, 0.95, 0.5, 0.9, 0.9});
+  CHECK(of(tokens, missed)->low == 4000);
+  CHECK(std::isinf(of(tokens, missed)->high));
+  CHECK(of(seconds, missed)->low == 99);
+  CHECK(std::isinf(of(seconds, missed)->high));
+  missed.status = RunResult::Status::diverged;
+  CHECK(of(tokens, missed)->low == 4000);
+  CHECK(of(seconds, missed)->low == 99);
+
+  const RunResult there = run({0.95, 0.95, 0.95});
+  CHECK(of(tokens, there)->high == 1);
+  CHECK(std::isinf(of(tokens, there)->low));
+  CHECK(of(seconds, there)->high == 0.25);
+  CHECK(std::isinf(of(seconds, there)->low));
+
+  for (RunResult* resumed : {&reached, &missed}) {
+    resumed->summary["resumed_at"] = 20;
+    CHECK_FALSE(of(seconds, *resumed).has_value());
+    CHECK(of(tokens, *resumed).has_value());
+  }
+  const RunResult old = run_along({0.1, 0.9, 0.9, 0.9});  // of a version that told neither
+  CHECK_FALSE(of(tokens, old).has_value());
+  CHECK_FALSE(of(seconds, old).has_value());
+}
+
 TEST_CASE_FIXTURE(Fixture, "gradient norms and loss spikes of the logged updates") {
   RunResult run = run_with(1);
   run.metrics.updates.clear();

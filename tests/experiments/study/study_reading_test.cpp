@@ -260,10 +260,11 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {"arms: [{name: a, set: {seed: 3}}]\n", "the runs have the study's seeds"},
       {"arms: [{name: a, set: 3}]\n", "arms[0].set: must be a mapping of config keys"},
       {good + "arms: [{name: a}]\n", "arms: is shorthand for one axis; write it as one of the axes"},
-      {"metrics: [{name: a, kind: updates_to}]\n", "metrics[0].target: is required where kind is updates_to"},
+      {"metrics: [{name: a, kind: updates_to}]\n", "metrics[0].target: is required where kind is updates_to,"},
       {"metrics: [{name: a, target: 3}]\n",
-       "metrics[0].target: kind 'final_value' (the default) has no 'target'; 'updates_to' has: set metrics[0].kind to "
-       "that or remove this key"},
+       "metrics[0].target: kind 'final_value' (the default) has no 'target'; 'updates_to', 'tokens_to', 'seconds_to' "
+       "have: set "
+       "metrics[0].kind to one of them or remove this key"},
       {"metrics: [{name: a, kind: best}]\n", "metrics[0].kind: must be one of final_value, best_value,"},
       {"metrics: [{name: a, of: los}]\n",
        "must be one of loss, perplexity, token_accuracy, sequence_accuracy; got 'los'; did you mean 'loss'?"},

@@ -1,3 +1,4 @@
+#include "experiments/study/execution/metric_value.hpp"
 #include "experiments/study/execution/study_folder.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/experiments/study/study_files.hpp"
@@ -318,6 +319,36 @@ TEST_CASE("what a study is judged by cannot change unseen") {
   const Outcome report = program("study report " + study.directory.path("out"));
   CHECK(report.exit_code == 1);
   CHECK(contains(report.output, "metrics.jsonl: was changed after the run; remove the run's folder"));
+}
+
+TEST_CASE("what a run spent until a target is read from what it left") {
+  const StudyRun study(
+      StudyFile::whole("seeds: 1\nmetrics:\n  - {name: tokens, kind: tokens_to, target: 100}\n"
+                       "  - {name: seconds, kind: seconds_to, target: 100}\n"));
+  REQUIRE(study.run("out", "--set train.evaluate_every=5").exit_code == 0);
+  const Study read = load_study(study.file);
+  StudyResults results(StudyFolder(study.directory.path("out")));
+  const RunResult* run = results.find("alone/seed-1");
+  REQUIRE(run != nullptr);
+  REQUIRE(run->metrics.evaluations.size() == 4);
+  const auto tokens = metric_value(read, read.metric("tokens"), 0, *run);
+  const auto seconds = metric_value(read, read.metric("seconds"), 0, *run);
+  REQUIRE(tokens.has_value());
+  REQUIRE(seconds.has_value());
+  CHECK(tokens->known());
+  CHECK(tokens->low >= 5 * 4 * 2);  // updates of four pairs of a token and the end at least
+  CHECK(seconds->known());
+  CHECK(seconds->low > 0);
+  CHECK(seconds->low < run->summary.at("wall_seconds"));
+
+  const std::string file = study.directory.path("out/runs/alone/seed-1/summary.json");
+  auto summary = nlohmann::json::parse(read_file(file));
+  summary["evaluation_seconds"]["5th"] = 1;
+  write_file_atomically(file, summary.dump());
+  StudyResults damaged(StudyFolder(study.directory.path("out")));
+  CHECK_THROWS_WITH_AS(damaged.find("alone/seed-1"),
+                       doctest::Contains("summary.json: 'evaluation_seconds' has '5th' for the number of an update; "),
+                       Error);
 }
 
 TEST_CASE("the folder of a group and that of a study are told apart") {
