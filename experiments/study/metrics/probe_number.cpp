@@ -7,17 +7,27 @@
 
 namespace surd {
 
-std::vector<std::string> names_of(ProbeAt) { return {"first", "last", "mean", "max"}; }
+std::vector<std::string> names_of(ProbeAt) { return {"first", "last", "mean", "max", "loss"}; }
 
 std::optional<MetricValue> ProbeMetric::of_run(const RunView& view) const {
+  std::uint64_t from = 0;
+  if (options_.at == ProbeAt::loss) {
+    const auto& evaluations = view.run.metrics.evaluations;
+    const auto reached = std::find_if(evaluations.begin(), evaluations.end(), [&](const EvaluationRecord& record) {
+      return record.loss <= options_.loss.value_or(0);
+    });
+    if (reached == evaluations.end()) return std::nullopt;
+    from = reached->update;
+  }
   std::vector<double> values;
   for (const ProbeNumber& number : view.run.probe)
-    if (number.record.path == options_.path && number.record.what == options_.what &&
+    if (number.update >= from && number.record.path == options_.path && number.record.what == options_.what &&
         number.record.statistic == options_.statistic)
       values.push_back(number.record.number);
   if (values.empty()) return std::nullopt;
   switch (options_.at) {
-    case ProbeAt::first: break;
+    case ProbeAt::first:
+    case ProbeAt::loss: break;
     case ProbeAt::last: return values.back();
     case ProbeAt::mean: return statistics::mean(values);
     case ProbeAt::max:

@@ -187,6 +187,25 @@ TEST_CASE_FIXTURE(Fixture, "numbers of the probe") {
   CHECK_FALSE(of(metric<ProbeMetric>({"decoder.0.self_attention", "scores", "std"}), run).has_value());
 }
 
+TEST_CASE_FIXTURE(Fixture, "a number of the probe at equal loss is that of the first update probed from there on") {
+  RunResult run = run_along({0.1, 0.5, 0.4, 0.8});  // losses 2.7, 1.5, 1.8, 0.6 at updates 0, 20, 40, 60
+  for (const std::uint64_t update : {1, 20, 30, 45, 60})
+    run.probe.push_back({update, {"encoder.0", "scores", "std", static_cast<double>(update)}});
+  const auto at = [&](double loss) {
+    return number(metric<ProbeMetric>({"encoder.0", "scores", "std", ProbeAt::loss, loss}), run);
+  };
+  CHECK(at(5) == 1);
+  CHECK(at(1.6) == 20);  // the first evaluation there, though the next is not
+  CHECK(at(1) == 60);
+  CHECK(std::isnan(at(0.5)));
+  run.probe.erase(run.probe.begin() + 1);
+  CHECK(at(1.6) == 30);
+  run.probe.pop_back();
+  CHECK(std::isnan(at(1)));  // the last one probed was before
+  run.status = RunResult::Status::diverged;
+  CHECK(at(1.6) == 30);
+}
+
 TEST_CASE_FIXTURE(Fixture, "expressions over metrics, numbers of the arm and V") {
   MetricSpec start = metric<InitialValue>(), steps = updates_to(Measure::token_accuracy, 0.95);
   start.name = "start";
