@@ -37,6 +37,7 @@ MetricRegistry& metric_kinds() {
                                   "mean over the tuning's rates of the loss above the best one (Wortsman et al. 2023)");
     built_in.add<LargestStableRate>("largest_stable_rate",
                                     "the largest of the tuning's rates at which the loss stays near its best");
+    built_in.add<BestRate>("best_rate", "the best rate of the tuning, by a parabola through it and its neighbours");
     return built_in;
   }();
   return table;

@@ -229,6 +229,97 @@ TEST_CASE_FIXTURE(Fixture, "expressions over metrics, numbers of the arm and V")
   CHECK_THROWS_WITH_AS(of(spec, run_with(1)), doctest::Contains("leads back to itself"), Error);
 }
 
+TEST_CASE("the best rate is the lowest point of a parabola near the best of the grid, or a bound at its edge") {
+  using Losses = std::vector<std::optional<double>>;  // nothing: diverged
+  const auto best_rate = [](const Losses& losses, Measure of = Measure::loss) {
+    std::vector<RunResult> runs;
+    for (const auto& loss : losses) runs.push_back(loss ? run_with(*loss) : diverged_run());
+    RunsByRate by_rate;
+    double rate = 1e-3;
+    for (RunResult& run : runs) {
+      run.metrics.evaluations.back().token_accuracy = -run.metrics.evaluations.back().loss;
+      by_rate[rate] = &run;
+      rate *= 10;
+    }
+    return *BestRate({of}).of_rates(by_rate);
+  };
+  const auto is = [](const MetricValue& value, double low, double high) {
+    CHECK((value.low == low || value.low == doctest::Approx(low)));
+    CHECK((value.high == high || value.high == doctest::Approx(high)));
+  };
+  const double infinity = statistics::infinity, third = std::pow(10, -5 / 3.0);
+  // 1 + (log10 rate + 5/3)^2 at 1e-3, 1e-2, 1e-1: the parabola is that itself.
+  const Losses parabola = {1 + 16 / 9.0, 1 + 1 / 9.0, 1 + 4 / 9.0};
+  is(best_rate(parabola), third, third);
+  is(best_rate(parabola, Measure::token_accuracy), third, third);
+  is(best_rate({2.9, parabola[0], parabola[1], parabola[2], 2.9}), 10 * third, 10 * third);  // only near the best
+  const auto diverged = std::nullopt;
+  is(best_rate({2.9, parabola[0], parabola[1], parabola[2], diverged}), 10 * third, 10 * third);
+
+  // Its best rate is the last; the parabola may still have its lowest point before it.
+  const double before = std::pow(10, -1.375);  // where its slope of -0.9 at 10^-2.5, rising by 0.8 a decade, is 0
+  is(best_rate({2, 1.1, 1}), before, before);
+  is(best_rate({2, 1.5, 1}), 0.1, infinity);
+  is(best_rate({2, 1.8, 1}), 0.1, infinity);
+  is(best_rate({2, 1.5, 1, diverged}), 0.1, 1);
+  is(best_rate({2, 1.1, 1, diverged}), before, before);
+  is(best_rate({1, 1.5, 2}), -infinity, 0.001);
+  is(best_rate({1, 1.5, 1.8}), -infinity, 0.001);
+
+  is(best_rate({1, diverged, diverged}), -infinity, 0.01);
+  is(best_rate({2, 1, diverged}), 0.001, 0.1);
+  is(best_rate({diverged, 1, 2, diverged}), 0.001, 0.1);
+  is(best_rate({diverged, diverged, diverged}), -infinity, 0.001);
+  is(best_rate({5, 5, 5}), -infinity, 0.001);  // above the loss before training: diverged too
+
+  is(best_rate({1, 1, 2}), 0.001 * std::sqrt(10), 0.001 * std::sqrt(10));
+  is(best_rate({1, 1, 1}), -infinity, infinity);
+  is(best_rate({2, 1, 1, 1, 2}), 0.01, 1);
+  is(best_rate({2, 1, 1, 1, diverged}), 0.01, 10);
+
+  CHECK_FALSE(BestRate({}).of_rates({}).has_value());
+  RunResult unknown = run_with(1);
+  unknown.metrics.evaluations.clear();
+  CHECK_FALSE(BestRate({}).of_rates({{0.1, &unknown}}).has_value());
+}
+
+TEST_CASE("a slope can be taken of the best rates of a tuning, one for each of its seeds") {
+  Study study = study_of({{"d", {{"64", 64.0}, {"256", 256.0}}}}, 2);
+  add_tuning(study);
+  study.tuning->seeds = {1001, 1002, 1003, 1004, 1005, 1006, 1007};
+  study.metrics.push_back(metric_of<BestRate>("best_rate", "best_rate"));
+  Hypothesis slope = hypothesis_of("slope", {}, {}, "within");
+  slope.metric = "best_rate";
+  slope.regime = Regime::tuned;
+  slope.over = "d";
+  slope.formula = "-0.5";
+  slope.tolerance = 0.05;
+  study.hypotheses = {slope};
+  Results results(study);
+  for (const std::size_t arm : {0, 1})  // best at 0.02 and 0.01, times a factor of the seed
+    tune(study, results, arm, [&](double rate, std::uint64_t seed) {
+      const double best = (arm == 0 ? 0.02 : 0.01) * (1 + 0.05 * (static_cast<double>(seed) - 1004));
+      return run_with(1 + 0.5 * std::pow(std::log10(rate / best), 2));
+    });
+  const Analysis analysis = analyse(study, results.known());
+  const HypothesisResult& result = analysis.hypotheses.front();
+  CAPTURE(result.reason);
+  CHECK(result.verdict == Verdict::supported);
+  REQUIRE(result.checks.size() == 1);
+  CHECK(result.checks[0].seeds == study.tuning->seeds);
+  CHECK(result.checks[0].effect.value.low == doctest::Approx(-0.5));
+  CHECK(result.p == doctest::Approx(2 / 128.0));
+  std::size_t found = 0;
+  for (const ArmSummary& summary : analysis.summaries) {
+    if (summary.metric != "best_rate") continue;
+    ++found;
+    CHECK(summary.estimate.value.low == doctest::Approx(summary.arm == 0 ? 0.02 : 0.01).epsilon(0.05));
+    CHECK(summary.estimate.interval.low < (summary.arm == 0 ? 0.02 : 0.01));
+    CHECK(summary.estimate.interval.high > (summary.arm == 0 ? 0.02 : 0.01));
+  }
+  CHECK(found == 2);
+}
+
 TEST_CASE("metrics of a tuning look along its learning rates") {
   Study study = study_of({{"alpha", {{"one", {}}}}}, 6);
   add_tuning(study);
