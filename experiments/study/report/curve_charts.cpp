@@ -17,6 +17,14 @@ constexpr Quantity quantities[] = {
     {"loss", "Validation loss", "nats a token", &EvaluationRecord::loss},
     {"accuracy", "Token accuracy", "share of tokens", &EvaluationRecord::token_accuracy}};
 
+std::vector<double> means_of(const Chart& chart) {
+  std::vector<double> means;
+  for (const Panel& panel : chart.panels)
+    for (const Series& series : panel.series)
+      if (series.kind == Series::Kind::mean) means.insert(means.end(), series.y.begin(), series.y.end());
+  return means;
+}
+
 Chart learning_curve(const StudyRuns& runs, const Quantity& quantity, Regime regime) {
   Chart chart;
   chart.id = fmt::format("{}-{}", quantity.id, name_of(regime));
@@ -43,10 +51,6 @@ Chart learning_curve(const StudyRuns& runs, const Quantity& quantity, Regime reg
     const Layout::Place& place = runs.layout.places[arm];
     add_curves(chart.panels[place.panel], place.name, place.style, seeds);
   }
-  std::vector<double> means;
-  for (const Panel& panel : chart.panels)
-    for (const Series& series : panel.series)
-      if (series.kind == Series::Kind::mean) means.insert(means.end(), series.y.begin(), series.y.end());
   chart.note =
       "Lines are pseudo-medians over seeds, bands their 95 % intervals (from six seeds on), faint lines the single "
       "seeds.";
@@ -57,7 +61,7 @@ Chart learning_curve(const StudyRuns& runs, const Quantity& quantity, Regime reg
         "the metrics do.",
         diverged);
   if (quantity.value == &EvaluationRecord::loss) {
-    chart.y.log = spans(means, 30);
+    chart.y.log = spans(means_of(chart), 30);
     if (largest_first > 0) chart.y.cap = 1.5 * largest_first;
     chart.note += " Losses above one and a half times the largest first one are cut off.";
   }
@@ -66,7 +70,48 @@ Chart learning_curve(const StudyRuns& runs, const Quantity& quantity, Regime reg
   return chart;
 }
 
+/// The norm of all gradients before clipping, at every logged update or, of many, at every few.
+std::optional<Chart> gradient_curve(const StudyRuns& runs, Regime regime) {
+  constexpr std::size_t most_points = 100;
+  std::size_t longest = 0;
+  for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm)
+    for (const SeedRun& run : runs.of(arm, regime)) longest = std::max(longest, run.result->metrics.updates.size());
+  if (longest == 0) return std::nullopt;
+  const std::size_t stride = (longest + most_points - 1) / most_points;
+  Chart chart;
+  chart.id = fmt::format("gradient-norm-{}", name_of(regime));
+  chart.title = fmt::format("Gradient norm against update, {}", description(regime));
+  chart.x.title = "update";
+  chart.y.title = "norm of all gradients";
+  for (const std::string& title : runs.layout.panels) chart.panels.push_back({title, {}, {}, {}, {}});
+  for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm) {
+    std::vector<SeedCurve> seeds;
+    for (const SeedRun& run : runs.of(arm, regime)) {
+      Points points;
+      const std::vector<UpdateRecord>& updates = run.result->metrics.updates;
+      for (std::size_t i = 0; i < updates.size(); i += stride)
+        points.emplace_back(static_cast<double>(updates[i].update), updates[i].gradient_norm);
+      seeds.push_back({std::move(points), std::nullopt});
+    }
+    const Layout::Place& place = runs.layout.places[arm];
+    add_curves(chart.panels[place.panel], place.name, place.style, seeds);
+  }
+  chart.y.log = spans(means_of(chart), 3);
+  chart.note = "Norms before clipping; lines are pseudo-medians over seeds, bands their 95 % intervals (from six on).";
+  if (stride > 1) chart.note += fmt::format(" Of {} logged updates every {}th is shown.", longest, stride);
+  chart.alt = extremes(chart, "Gradient norm against update");
+  chart.table = table_of(chart);
+  return chart;
+}
+
 }  // namespace
+
+std::vector<Chart> gradient_curves(const StudyRuns& runs) {
+  std::vector<Chart> charts;
+  for (const Regime regime : runs.regimes())
+    if (auto chart = gradient_curve(runs, regime)) charts.push_back(std::move(*chart));
+  return charts;
+}
 
 std::vector<Chart> learning_curves(const StudyRuns& runs) {
   std::vector<Chart> charts;

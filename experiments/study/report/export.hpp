@@ -10,9 +10,9 @@ namespace surd {
 std::string to_json(const Study& study, const Analysis& analysis);
 /// For a pull request.
 std::string to_markdown(const Study& study, const Analysis& analysis);
-/// One row a run and metric.
 /// "exactly", "at_least", "at_most" or, where nothing is known, "unknown".
 const char* bound_word(const MetricValue& value);
+/// One row a run and metric.
 std::string to_csv(const Study& study, const KnownResults& known);
 
 }  // namespace surd

@@ -3,6 +3,7 @@
 #include "experiments/program/text_format.hpp"
 #include "experiments/run/system_info.hpp"
 #include "experiments/study/report/assets.hpp"
+#include "experiments/study/report/forest.hpp"
 #include "experiments/study/report/page.hpp"
 #include "experiments/study/report/tables.hpp"
 #include "train/storage/files.hpp"
@@ -27,7 +28,7 @@ std::string script_text(std::string program) {
   return replace_all(replace_all(std::move(program), "</script", "<\\/script"), "<!--", "<\\!--");
 }
 
-Json section(const char* id, const std::string& title, const std::vector<Chart>& charts, const char* none) {
+Json section(const char* id, const std::string& title, const std::vector<Chart>& charts) {
   Json list = Json::array();
   for (const Chart& chart : charts)
     list.push_back({{"id", chart.id},
@@ -35,7 +36,7 @@ Json section(const char* id, const std::string& title, const std::vector<Chart>&
                     {"alt", chart.alt},
                     {"note", chart.note},
                     {"numbers", report::to_json(chart.table)}});
-  return {{"id", id}, {"title", title}, {"charts", list}, {"none", charts.empty() ? Json(none) : Json()}};
+  return {{"id", id}, {"title", title}, {"charts", list}};
 }
 
 /// What was changed since the study was first written down; null, so that nothing is shown, where nothing was.
@@ -47,9 +48,15 @@ Json amendments(const Study& study) {
 }
 
 std::string state(const Study& study, const Analysis& analysis) {
-  return fmt::format("{} of {} runs finished, {} diverged, {} failed, {} not ended yet; {} arms, {} seeds.",
-                     analysis.finished, analysis.runs, analysis.diverged, analysis.failed, analysis.missing,
-                     study.arms.size(), study.seeds.size());
+  const auto count = [](std::size_t number, const char* what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+  };
+  std::string endings;
+  for (const auto& [number, word] : {std::pair(analysis.diverged, "diverged"), std::pair(analysis.failed, "failed"),
+                                     std::pair(analysis.missing, "not ended yet")})
+    if (number > 0) endings += fmt::format(", {} {}", number, word);
+  return fmt::format("{}, {}; {} of {} finished{}.", count(study.arms.size(), "arm"), count(study.seeds.size(), "seed"),
+                     analysis.finished, count(analysis.runs, "run"), endings.empty() ? ", none diverged" : endings);
 }
 
 }  // namespace
@@ -72,37 +79,45 @@ std::string to_html(const Study& study, const Analysis& analysis, const KnownRes
   const report::StudyRuns runs(study, analysis, known);
   Json sections = Json::array();
   Json drawn = {{"charts", Json::array()}, {"runs", report::run_index(runs)}};
-  const auto add = [&](const char* id, const std::string& title, const std::vector<Chart>& charts, const char* none) {
+  const auto add = [&](const char* id, const std::string& title, const std::vector<Chart>& charts) {
     for (const Chart& chart : charts) drawn["charts"].push_back(report::to_json(chart));
-    sections.push_back(section(id, title, charts, none));
+    if (!charts.empty()) sections.push_back(section(id, title, charts));
   };
-  add("curves", "Learning curves", report::learning_curves(runs), "No run has ended yet.");
-  add("tuning", "Settings tuned for each arm", report::tuning_charts(runs), "This study tunes nothing.");
-  add("diagnostics", "Diagnostics over time", report::probe_charts(runs),
-      "The runs recorded none of them (probe.every is 0).");
-  add("gradients", "Gradient norms", report::gradient_heatmap(runs), "The runs recorded none (probe.every is 0).");
-  add("axes", "Metrics against numbers of the arms", report::axis_charts(runs), "No axis of this study is a number.");
-  add("divergence", "Divergence", report::divergence_chart(runs), "No run has ended yet.");
-  add("factors", "Factor effects", report::factor_chart(runs), "This study is no 2^k design.");
+  add("curves", "Learning curves", report::learning_curves(runs));
+  add("tuning", "Settings tuned for each arm", report::tuning_charts(runs));
+  add("diagnostics", "Diagnostics over time", report::probe_charts(runs));
+  std::vector<Chart> gradients = report::gradient_curves(runs);
+  for (Chart& chart : report::gradient_heatmap(runs)) gradients.push_back(std::move(chart));
+  add("gradients", "Gradient norms", gradients);
+  add("axes", "Metrics against numbers of the arms", report::axis_charts(runs));
+  add("divergence", "Divergence", report::divergence_chart(runs));
+  add("factors", "Factor effects", report::factor_chart(runs));
 
   const bool charts_drawn = !provenance.chart_library.empty() && path_exists(provenance.chart_library);
-  const report::Table unfinished = report::unfinished_table(runs);
-  const Json hypotheses = report::hypotheses(runs);
+  const report::Table unfinished = report::unfinished_table(runs), arms = report::arm_table(runs);
+  const report::Table settings = report::settings_table(study);
+  const Json hypotheses = report::hypotheses(runs), claims = report::claims(runs, hypotheses);
   Json system = Json::array();
   for (const auto& [name, value] : provenance.system) system.push_back({{"name", name}, {"value", value}});
   Json page = {{"title", study.title},
-               {"question", study.question},
-               {"expectation", study.expectation},
+               {"heading", study.question.empty() ? study.title : study.question},
+               {"subtitle", study.question.empty() ? Json() : Json(study.title)},
+               {"answer", report::answer(analysis)},
+               {"rows", report::forest_rows(study, analysis)},
+               {"any_rows", !analysis.hypotheses.empty()},
+               {"expectation", study.expectation.empty() ? Json() : Json(study.expectation)},
                {"changes", amendments(study)},
                {"state", state(study, analysis)},
                {"quick", study.quick},
                {"missing", analysis.missing > 0 ? Json(analysis.missing) : Json()},
                {"no_charts", !charts_drawn},
-               {"claims", report::claims(runs, hypotheses)},
+               {"claims", claims},
+               {"any_claims", !claims.empty()},
                {"hypotheses", hypotheses},
                {"sections", sections},
                {"unfinished", unfinished.rows.empty() ? Json() : report::to_json(unfinished)},
-               {"arms", report::to_json(report::arm_table(runs))},
+               {"arms", arms.rows.empty() ? Json() : report::to_json(arms)},
+               {"settings", settings.rows.empty() ? Json() : report::to_json(settings)},
                {"commands", fmt::format("{}", fmt::join(provenance.commands, "\n"))},
                {"system", system},
                {"study_text", provenance.study_text},

@@ -96,6 +96,11 @@ void add_theory(const StudyRuns& runs, const std::string& metric, std::size_t ax
   }
 }
 
+/// Whether a logarithmic axis may show the metric: an accuracy ends at 1, and its upper half is what matters.
+bool may_be_logarithmic(const MetricSpec& metric) {
+  return metric.lower_is_better || metric.compared_by == ComparedBy::ratio;
+}
+
 std::optional<Chart> axis_chart(const StudyRuns& runs, const MetricSpec& metric, std::size_t axis, Regime regime) {
   const Study& study = runs.study;
   std::optional<std::size_t> panel_axis;
@@ -151,7 +156,8 @@ std::optional<Chart> axis_chart(const StudyRuns& runs, const MetricSpec& metric,
   });
   chart.x = {study.axes[axis].name, spans(xs, power_law ? 1 : 10), std::nullopt};
   chart.y = {metric.unit.empty() ? metric.name : fmt::format("{} ({})", metric.name, metric.unit),
-             spans(ys, power_law || metric.compared_by == ComparedBy::ratio ? 1 : 10), std::nullopt};
+             may_be_logarithmic(metric) && spans(ys, power_law || metric.compared_by == ComparedBy::ratio ? 1 : 10),
+             std::nullopt};
   chart.note = "Points are pseudo-medians over seeds with 95 % intervals.";
   if (censored > 0)
     chart.note += fmt::format(" Of {} runs only a bound is known; a point that rests on them is one too.", censored);
@@ -202,7 +208,7 @@ std::vector<Chart> divergence_chart(const StudyRuns& runs) {
     panel.series[0].low.push_back(ending.diverged_interval.low);
     panel.series[0].high.push_back(ending.diverged_interval.high);
   }
-  if (panel.rows.empty()) return {};
+  if (diverged == 0) return {};
   chart.panels.push_back(std::move(panel));
   chart.note += " Tuned settings without a diverged run are in the table only.";
   chart.alt = fmt::format("Of {} runs {} diverged and {} failed.", all, diverged, failed);

@@ -23,7 +23,7 @@ data to_data(const Json& json) {
 }  // namespace
 
 std::string render(const std::string& page_template, Json values) {
-  values.update({{"css", css}, {"table", table}, {"badge", badge}});
+  values.update({{"css", css}, {"table", table}, {"badge", badge}, {"forest", forest}});
   kainjow::mustache::mustache parsed(page_template);
   std::string text = parsed.render(to_data(values));
   expect(parsed.is_valid(), "report", "a template is damaged: {}", parsed.error_message());

@@ -59,6 +59,7 @@ void add_curves(Panel& panel, const std::string& name, std::size_t style, const 
 std::vector<Chart> learning_curves(const StudyRuns& runs);
 std::vector<Chart> tuning_charts(const StudyRuns& runs);
 std::vector<Chart> probe_charts(const StudyRuns& runs);
+std::vector<Chart> gradient_curves(const StudyRuns& runs);   ///< one a regime
 std::vector<Chart> gradient_heatmap(const StudyRuns& runs);  ///< none or one
 std::vector<Chart> axis_charts(const StudyRuns& runs);
 std::vector<Chart> divergence_chart(const StudyRuns& runs);

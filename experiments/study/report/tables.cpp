@@ -2,6 +2,7 @@
 
 #include "experiments/study/execution/study_folder.hpp"
 #include "experiments/study/file/claims.hpp"
+#include "experiments/study/report/forest.hpp"
 
 #include <fmt/format.h>
 
@@ -33,7 +34,7 @@ Table check_table(const HypothesisResult& result, const std::string& name) {
     std::string values;
     for (std::size_t i = 0; i < check.values.size(); ++i)
       values +=
-          fmt::format("{}{}{}", i > 0 ? ", " : "", i < check.seeds.size() ? fmt::format("{}: ", check.seeds[i]) : "",
+          fmt::format("{}{}{}", i > 0 ? "; " : "", i < check.seeds.size() ? fmt::format("{}: ", check.seeds[i]) : "",
                       number_text(check.values[i]));
     table.rows.push_back({check.label, name_of(check.verdict), effect_text(check),
                           check.expected ? number_text(*check.expected) : "–",
@@ -97,9 +98,11 @@ Json claims(const StudyRuns& runs, const Json& hypotheses) {
   Json json = Json::array();
   for (const ClaimResult& claim : runs.analysis.claims) {
     const std::string_view said = claim_text(claim.claim);
-    json.push_back({{"heading", fmt::format("Claim {}{}{}", claim.claim, said.empty() ? "" : ": ", said)},
+    json.push_back({{"number", claim.claim},
+                    {"heading", fmt::format("Claim {}{}{}", claim.claim, said.empty() ? "" : ": ", said)},
                     {"verdict", name_of(claim.verdict)},
                     {"sign", sign(claim.verdict)},
+                    {"answer", claim_answer(claim)},
                     {"sentence", claim.sentence},
                     {"hypotheses", Json::array()}});
     for (const Json& hypothesis : hypotheses)
@@ -130,6 +133,17 @@ Table arm_table(const StudyRuns& runs) {
       }
       if (any) table.rows.push_back(std::move(row));
     }
+  }
+  return table;
+}
+
+Table settings_table(const Study& study) {
+  Table table{"What each arm sets, over the base config", {"arm", "settings"}, {}};
+  for (const Arm& arm : study.arms) {
+    std::string text;
+    for (const Change& change : arm.set)
+      text += fmt::format("{}{}={}", text.empty() ? "" : "; ", change.key, change.value);
+    if (!text.empty()) table.rows.push_back({arm.name, text});
   }
   return table;
 }

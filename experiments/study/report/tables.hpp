@@ -16,6 +16,8 @@ Json hypotheses(const StudyRuns& runs);
 Json claims(const StudyRuns& runs, const Json& hypotheses);
 
 Table arm_table(const StudyRuns& runs);
+/// The keys that tell the arms apart; no rows where none sets any.
+Table settings_table(const Study& study);
 /// Every run that did not finish, or has not ended.
 Table unfinished_table(const StudyRuns& runs);
 /// The runs that the curves are made of, for whoever makes them again from the folder: id, arm, panel, series, regime.

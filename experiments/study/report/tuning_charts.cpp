@@ -87,7 +87,7 @@ Chart tuning_chart(const StudyRuns& runs, const TuningAxis& axis, bool first) {
     if (!chosen.x.empty()) panel.series.push_back(std::move(chosen));
   }
   chart.error_bars = true;
-  chart.y.log = spans(means, 30);
+  chart.y.log = metric.lower_is_better && spans(means, 30);
   chart.note = fmt::format(
       "Means over {} seeds that the study itself does not use; bars run from the least to the "
       "greatest of them; a ring marks what was chosen.{}",

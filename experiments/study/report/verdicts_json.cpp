@@ -56,6 +56,7 @@ Json to_json(const Check& check) {
                {"effect", to_json(check.effect)},
                {"expected", to_json(check.expected)},
                {"tolerance", to_json(check.tolerance)},
+               {"region", check.region ? Json::array({number(check.region->low), number(check.region->high)}) : Json()},
                {"seeds", check.seeds}};
   add_values(json, check.values);
   return json;

@@ -48,6 +48,8 @@ struct Check {
   Estimate effect;
   std::optional<double> expected;   ///< for a value or slope only
   std::optional<double> tolerance;  ///< absolute
+  /// Where the hypothesis expects the effect, in the effect's own units; nothing where that is not known.
+  std::optional<Region> region;
   std::vector<std::uint64_t> seeds;
   std::vector<MetricValue> values;  ///< one for each of the seeds
   Verdict verdict = Verdict::undecided;

@@ -106,6 +106,7 @@ Finding compare(const StudyValues& values, const Hypothesis& hypothesis, bool in
   finding.obstacle = obstacle_of(values.seeds(metric).size(), tally);
   finding.context = "pseudo-median of " + context_of(values, seeds.size(), regimes, tally);
   if (!differences.empty()) finding.observed = observation(metric, hypothesis, interaction, check);
+  check.region = from_scale(metric.compared_by, region);
   if (finding.obstacle.empty()) {
     const Evidence evidence = evidence_of(differences, region);
     finding.judge(evidence);

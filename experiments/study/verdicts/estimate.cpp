@@ -17,6 +17,11 @@ MetricValue from_scale(ComparedBy by, const MetricValue& value) {
   return by == ComparedBy::difference ? value : exponential(value);
 }
 
+Region from_scale(ComparedBy by, const Region& region) {
+  const Bounded ends = from_scale(by, Bounded::between(region.low, region.high));
+  return {ends.low, ends.high, region.ends_included};
+}
+
 Estimate estimate_of(ComparedBy by, const std::vector<MetricValue>& on_scale) {
   if (on_scale.empty()) return {};
   const std::vector<double> lows = lows_of(on_scale), highs = highs_of(on_scale);

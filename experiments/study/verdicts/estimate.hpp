@@ -30,6 +30,8 @@ struct Region {
   double low = -statistics::infinity, high = statistics::infinity;
   bool ends_included = false;
 };
+/// A region on the scale as one of the numbers themselves.
+Region from_scale(ComparedBy by, const Region& region);
 
 /// One-sided p values by signed ranks: of "the effect is not in its region" and of "it is". A test of one of them
 /// promises an error of half of what both together may have.

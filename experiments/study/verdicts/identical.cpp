@@ -51,6 +51,9 @@ Finding Identical::examine(const StudyValues& values, const Hypothesis& hypothes
     Check check =
         check_of(fmt::format("{} - {}", study.arms[a].name, study.arms[b].name), ComparedBy::difference, {}, {});
     check.tolerance = hypothesis.tolerance;
+    check.region.emplace();
+    check.region->ends_included = same;
+    (same ? check.region->high : check.region->low) = hypothesis.tolerance;
     bool holds = true;
     std::vector<double> distances;
     for (const std::uint64_t seed : study.seeds) {

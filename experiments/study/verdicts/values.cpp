@@ -115,7 +115,9 @@ Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, 
     expected_known = expected_known && check.expected;
     if (check.expected) {
       check.tolerance = hypothesis.tolerance * (hypothesis.relative ? std::fabs(*check.expected) : 1);
-      evidence.push_back(evidence_of(numbers, region_of(check, hypothesis.expect, hypothesis.name)));
+      const Region region = region_of(check, hypothesis.expect, hypothesis.name);
+      check.region = from_scale(by, region);
+      evidence.push_back(evidence_of(numbers, region));
       check.verdict = verdict_of(evidence.back());
     }
     finding.result.checks.push_back(std::move(check));

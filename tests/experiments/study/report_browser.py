@@ -83,6 +83,38 @@ def check_width(browser, width, what):
     check(wide <= width, f"{what}: the page is {wide} px wide")
 
 
+def check_first_screen(browser, height, what):
+    """Question, answer and every row of a study of six hypotheses or fewer, readable without scrolling."""
+    found = browser.execute_script("""
+        const bottom = (node) => node.getBoundingClientRect().bottom;
+        const rows = [...document.querySelectorAll(".forest li")];
+        return {question: bottom(document.querySelector("h1")), answer: bottom(document.querySelector(".answer")),
+          rows: rows.map((row) => ({
+            bottom: bottom(row), marks: row.querySelectorAll(".point").length, alt: row.querySelector(".plot").ariaLabel,
+            plot: row.querySelector("svg.row").getBoundingClientRect().width,
+            // nothing of a row may stand over another part of it
+            crossed: [...row.children].some((a, i) => [...row.children].slice(i + 1).some((b) => {
+              const [p, q] = [a.getBoundingClientRect(), b.getBoundingClientRect()];
+              return p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 1 && q.top < p.bottom - 1;
+            })),
+            cut: [...row.children].some((part) => part.scrollWidth > part.clientWidth + 1),
+            over: [...row.querySelectorAll("svg text")].some((a, i, all) => all.slice(i + 1).some((b) => {
+              const [p, q] = [a.getBoundingClientRect(), b.getBoundingClientRect()];
+              return p.left < q.right && q.left < p.right;
+            })),
+            small: Math.min(...[...row.querySelectorAll("svg text, small")].filter((t) => t.getClientRects().length > 0)
+              .map((t) => parseFloat(getComputedStyle(t).fontSize)))}))};""")
+    check(found["question"] < found["answer"] < height, f"{what}: question and answer end at {found}")
+    check(found["rows"], f"{what}: no row of a hypothesis")
+    for row in found["rows"]:
+        check(len(found["rows"]) > 6 or row["bottom"] <= height, f"{what}: a row ends at {row['bottom']:.0f} of {height}")
+        check(row["marks"] > 0 and row["plot"] > 120, f"{what}: a row has {row}")
+        check("Found" in row["alt"] and re.search(NUMBER, row["alt"]), f"{what}: a row's text says '{row['alt']}'")
+        check(not row["crossed"] and not row["cut"], f"{what}: parts of a row do not fit: {row}")
+        check(not row["over"], f"{what}: numbers along a row stand over each other: {row['alt']}")
+        check(row["small"] >= 10, f"{what}: text of {row['small']} px")
+
+
 def check_keyboard(browser):
     """Tab reaches the skip link first; what scrolls can be focused; nothing to press is without a name."""
     from selenium.webdriver.common.keys import Keys
@@ -168,6 +200,8 @@ def check_curves(browser, study, data):
     """Learning curves and diagnostics against the runs' own files; the number of cells that were compared."""
     runs = [dict(run, evaluations={e["update"]: e for e in read_lines(study / "runs" / run["id"] / "metrics.jsonl")
                                    if e["event"] == "evaluation"},
+                 updates={e["update"]: e["gradient_norm"]
+                          for e in read_lines(study / "runs" / run["id"] / "metrics.jsonl") if e["event"] == "update"},
                  probe=read_lines(study / "runs" / run["id"] / "probe.jsonl")) for run in data["runs"]]
     quantities = {"scores-std": ("scores", "std"), "weights-entropy": ("weights", "entropy"),
                   "logits-std": ("logits", "std"), "logits-max": ("logits", "max"), "embedding-rho": ("embedding", "rho")}
@@ -176,7 +210,11 @@ def check_curves(browser, study, data):
         name, _, regime = chart["id"].rpartition("-")
         panels = len(chart["panels"]) > 1
         of_regime = [run for run in runs if run["regime"] == regime]
-        if name in ("loss", "accuracy"):
+        if name == "gradient-norm":
+            def values(panel, x, series):
+                return [run["updates"].get(int(x)) for run in of_regime
+                        if run["series"] == series and (not panels or run["panel"] == panel)]
+        elif name in ("loss", "accuracy"):
             key = "loss" if name == "loss" else "token_accuracy"
 
             def values(panel, x, series):
@@ -251,9 +289,11 @@ def main():
     browser = open_browser(arguments.chromium, arguments.driver)
     try:
         compared = None
-        for what, width, height, scheme in (("desktop", 1280, 900, "light"), ("phone", 360, 740, "light"),
-                                            ("dark", 1280, 900, "dark")):
+        for what, width, height, scheme in (("desktop", 1200, 800, "light"), ("phone", 390, 844, "light"),
+                                            ("narrow", 360, 740, "light"), ("dark", 1280, 900, "dark")):
             load(browser, page, width, height, scheme)
+            if what != "narrow":
+                check_first_screen(browser, height, what)
             check_drawn(browser, what)
             check_width(browser, width, what)
             if what == "desktop":

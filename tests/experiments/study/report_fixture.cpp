@@ -36,15 +36,19 @@ Study make_study() {
                 {"d_k", {{"4", 4, {{"model.d_model", "16", {}}}}, {"64", 64, {{"model.d_model", "256", {}}}}}}};
   for (std::size_t a = 0; a < 2; ++a)
     for (std::size_t d = 0; d < 2; ++d)
-      study.arms.push_back(
-          {"alpha=" + study.axes[0].levels[a].name + ", d_k=" + study.axes[1].levels[d].name, {a, d}, {}});
+      study.arms.push_back({"alpha=" + study.axes[0].levels[a].name + ", d_k=" + study.axes[1].levels[d].name,
+                            {a, d},
+                            {study.axes[0].levels[a].set.front(), study.axes[1].levels[d].set.front()}});
   study.tuning =
       Tuning{"final_loss", {1001, 1002, 1003}, {{"rate", "optimizer.learning_rate", {0.0003, 0.001, 0.003, 0.01}, 0}}};
   const ProbeMetricOptions scores{"encoder.0.self_attention", "scores", "std"};
+  UpdatesToOptions steps;
+  steps.target = 1;
   study.metrics = {{"final_loss", "final_value", std::make_shared<FinalValue>(MeasureOptions{}), "nats"},
                    {"final_accuracy", "final_value",
                     std::make_shared<FinalValue>(MeasureOptions{Measure::token_accuracy}), "", false},
-                   {"score_std", "probe", std::make_shared<ProbeMetric>(scores)}};
+                   {"score_std", "probe", std::make_shared<ProbeMetric>(scores)},
+                   {"steps", "updates_to", std::make_shared<UpdatesTo>(steps), "updates", true, ComparedBy::ratio}};
   Hypothesis faster;
   faster.kind = "difference", faster.statement = hypothesis_kinds().recipe(faster.kind)->make();
   faster.name = "The loss ends lower with the factor <sqrt(d)>";
@@ -55,7 +59,20 @@ Study make_study() {
   slope.claim = 9, slope.kind = "slope", slope.metric = "score_std", slope.over = "d_k";
   slope.statement = hypothesis_kinds().recipe(slope.kind)->make(), slope.expect = "within";
   slope.formula = "-1/2", slope.tolerance = 0.03, slope.arm = {{"alpha", "sqrt(d)"}};
-  study.hypotheses = {faster, slope};
+  Hypothesis sooner = faster;
+  sooner.name = "It takes a tenth fewer updates to a loss of 1", sooner.metric = "steps", sooner.margin = 1.1;
+  Hypothesis never = sooner;
+  never.name = "Without the factor it takes more updates", never.arm = faster.against, never.against = faster.arm;
+  never.expect = "higher", never.margin = 0;
+  Hypothesis alike = faster;
+  alike.kind = "equivalence", alike.statement = hypothesis_kinds().recipe(alike.kind)->make();
+  alike.name = "Accuracies are alike", alike.metric = "final_accuracy", alike.margin = 0.02, alike.claim = 0;
+  alike.expect = "";
+  Hypothesis start = slope;
+  start.kind = "value", start.statement = hypothesis_kinds().recipe(start.kind)->make();
+  start.name = "Scores start with standard deviation d_k^-1/2", start.over = "", start.formula = "d_k^(-1/2)";
+  start.tolerance = 0.05, start.relative = true, start.arm = {};
+  study.hypotheses = {faster, slope, sooner, never, alike, start};
   return study;
 }
 
@@ -91,6 +108,9 @@ RunResult make_result(const Study& study, const PlannedRun& run) {
     const double jitter = 1 + 0.08 * noise(run.arm, run.seed, update) + 0.1 * noise(run.arm, run.seed, 0);
     double loss = (update == 0 ? 1 : jitter) * (0.05 + 2.95 * std::exp(-6 * speed * static_cast<double>(update) / 800));
     if (diverges && update > 80) loss *= std::pow(1.9, static_cast<double>(update - 80) / 40);
+    if (update > 0)
+      result.metrics.updates.push_back(
+          {update, 0, loss, loss * (2 + noise(run.arm, run.seed, update + 1)), rate, 320, 320});
     result.metrics.evaluations.push_back({update, loss, std::exp(loss), std::exp(-0.9 * loss), std::nullopt, false});
     if (update % 160 != 0) continue;
     for (const char* place : {"encoder.0.self_attention", "decoder.0.cross_attention"}) {
@@ -152,7 +172,8 @@ void ReportFixture::analyse() {
     for (const Regime regime : {Regime::shared, Regime::tuned}) {
       if (regime == Regime::tuned && !analysis.tuned[arm].done) continue;
       std::vector<ArmSummary> summaries;
-      for (const MetricSpec& metric : study.metrics) summaries.push_back({arm, regime, metric.name, {}, {}, {}});
+      for (const char* metric : {"final_loss", "final_accuracy", "score_std"})
+        summaries.push_back({arm, regime, metric, {}, {}, {}});
       for (const std::uint64_t seed : study.seeds) {
         const PlannedRun run{arm, regime == Regime::shared ? std::vector<Change>{} : analysis.tuned[arm].settings,
                              seed};
@@ -187,20 +208,49 @@ void ReportFixture::analyse() {
   for (const std::uint64_t seed : study.seeds) gaps.emplace_back(-0.1 + 0.01 * noise(1, seed, 9));
   Check gap = check_of("alpha=sqrt(d) - alpha=<one>", ComparedBy::difference, study.seeds, gaps);
   gap.verdict = Verdict::supported;
+  gap.region = Region{-statistics::infinity, 0};
   Check slope = check_of("alpha=sqrt(d)", ComparedBy::difference, study.seeds, {});
   slope.effect = {-0.52, {-0.56, -0.48}}, slope.expected = -0.5, slope.tolerance = 0.03;
+  slope.region = Region{-0.53, -0.47, true};
+  Check sooner = check_of(gap.label, ComparedBy::ratio, study.seeds, {});
+  sooner.effect = {0.42, {0.38, 0.47}}, sooner.region = Region{-statistics::infinity, 1 / 1.1},
+  sooner.verdict = Verdict::supported;
+  Check never = sooner;
+  never.effect = {MetricValue::at_least(1.6), {1.2, statistics::infinity}};
+  never.region = Region{1, statistics::infinity};
+  Check alike = gap;
+  alike.effect = {0.031, {0.026, 0.037}}, alike.region = Region{-0.02, 0.02}, alike.verdict = Verdict::refuted;
+  std::vector<Check> starts;
+  for (const Arm& arm : study.arms) {
+    const double expected = arm.levels[1] == 0 ? 0.5 : 0.125, value = expected * (arm.levels[0] == 0 ? 1.01 : 0.93);
+    Check start = check_of(arm.name, ComparedBy::difference, study.seeds, {});
+    start.effect = {value, {0.99 * value, 1.01 * value}}, start.expected = expected, start.tolerance = 0.05 * expected;
+    start.region = Region{0.95 * expected, 1.05 * expected, true};
+    start.verdict = arm.levels[0] == 0 ? Verdict::supported : Verdict::refuted;
+    starts.push_back(start);
+  }
+  const Verdict supported = done ? Verdict::supported : Verdict::undecided;
+  const Verdict refuted = done ? Verdict::refuted : Verdict::undecided;
   analysis.hypotheses = {{0,
-                          done ? Verdict::supported : Verdict::undecided,
+                          supported,
                           done ? "The interval excludes 0 and p after Holm is below 0.05." : "No run has ended.",
                           {},
                           {},
                           {}},
-                         {1, Verdict::undecided, "The interval reaches beyond the tolerance.", {}, {}, {}}};
+                         {1, Verdict::undecided, "The interval reaches beyond the tolerance.", {}, {}, {}},
+                         {2, supported, "The interval lies below 1/1.1.", {}, {}, {}},
+                         {3, supported, "The interval lies above 1.", {}, {}, {}},
+                         {4, refuted, "The interval lies beyond the margin.", {}, {}, {}},
+                         {5, refuted, "Two of four arms are too low.", {}, {}, {}}};
   if (done) {
     analysis.hypotheses[0].p = 0.00195;
     analysis.hypotheses[0].p_holm = 0.0039;
     analysis.hypotheses[0].checks = {gap};
     analysis.hypotheses[1].checks = {slope};
+    analysis.hypotheses[2].checks = {sooner};
+    analysis.hypotheses[3].checks = {never};
+    analysis.hypotheses[4].checks = {alike};
+    analysis.hypotheses[5].checks = starts;
     analysis.factor_effects = {{{"alpha"}, {0.12, {0.09, 0.15}}},
                                {{"d_k"}, {-0.01, {-0.03, 0.02}}},
                                {{"alpha", "d_k"}, {0.004, {-0.01, 0.02}}}};
@@ -221,6 +271,17 @@ void ReportFixture::write(const std::string& folder) const {
                       {"perplexity", e.perplexity},
                       {"token_accuracy", e.token_accuracy},
                       {"best", e.best}}
+                     .dump() +
+                 "\n";
+    for (const UpdateRecord& u : result.metrics.updates)
+      metrics += Json{{"event", "update"},
+                      {"update", u.update},
+                      {"epoch", u.epoch},
+                      {"loss", u.loss},
+                      {"gradient_norm", u.gradient_norm},
+                      {"learning_rate", u.learning_rate},
+                      {"source_tokens", u.source_tokens},
+                      {"target_tokens", u.target_tokens}}
                      .dump() +
                  "\n";
     for (const ProbeNumber& p : result.probe)

@@ -1,11 +1,13 @@
 #include "tests/experiments/study/report_fixture.hpp"
 
 #include "experiments/study/report/chart.hpp"
+#include "experiments/study/report/forest.hpp"
 #include "tests/text.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <regex>
 
 using surd::test::contains;
@@ -97,7 +99,7 @@ TEST_CASE("each chart has a heading, a table and a sentence of its own numbers")
 TEST_CASE("the page shows the effect, the seeds, the tuning and p of each answer, and keeps runs that did not finish") {
   ReportFixture fixture;
   const std::string page = markup(fixture.html());
-  const std::string card = between(page, "<article class=\"claim\"><h3>Claim 1", "</article>");
+  const std::string card = between(page, "<article class=\"claim\" id=\"claim-1\">", "</article>");
   const surd::Check& check = fixture.analysis.hypotheses[0].checks[0];
   CHECK(contains(card, "badge supported"));
   CHECK(contains(card, surd::report::number_text(check.effect)));
@@ -110,6 +112,126 @@ TEST_CASE("the page shows the effect, the seeds, the tuning and p of each answer
   CHECK(contains(unfinished, "failed"));
 }
 
+TEST_CASE("the first screen has the question, the answer in a sentence and a row a hypothesis") {
+  ReportFixture fixture;
+  const std::string page = markup(fixture.html());
+  CHECK(contains(page, "<h1>Do the two factors change what a small Transformer learns, &amp; how fast?</h1>"));
+  const std::string first = between(page, "<section id=\"answer\"", "</section>");
+  CHECK(contains(first, "<p class=\"answer\">3 of 6 statements hold; 2 are refuted; one is undecided.</p>"));
+  CHECK(contains(first, "<a href=\"#claim-9\">Claim 9 is undecided: “For large d_k"));
+  std::vector<std::string> rows;
+  for (std::size_t at = 0; (at = first.find("<li>", at)) != std::string::npos; ++at)
+    rows.push_back(between(first.substr(at), "<li>", "</li>"));
+  REQUIRE(rows.size() == 6);
+  for (std::size_t i = 0; i < rows.size(); ++i) CHECK(contains(rows[i], fmt::format("href=\"#hypothesis-{}\"", i + 1)));
+
+  CHECK(contains(rows[0], "expected below 0"));
+  CHECK(contains(rows[0], "10 seeds, p = 0.0039 after Holm"));
+  CHECK(contains(rows[1], "expected −0.5 ± 0.03"));
+  CHECK(contains(rows[1], "−0.52 [−0.56, −0.48]"));
+  CHECK(contains(rows[1], "class=\"point undecided\""));
+  CHECK(contains(rows[2], "0.42 times [0.38, 0.47]"));
+  CHECK(contains(rows[2], "expected below 0.9091 times"));
+  CHECK(contains(rows[2], ">1×</text>"));
+  CHECK(contains(rows[3], "≥ 1.6 times [1.2, ∞]"));
+  CHECK(contains(rows[3], "class=\"arrow supported\""));
+  CHECK(contains(rows[4], "expected between −0.02 and 0.02"));
+  CHECK(contains(rows[4], "<span aria-hidden=\"true\">✗</span> refuted"));
+  CHECK(contains(rows[5], "2 of 4 as expected"));
+  CHECK(contains(rows[5], "furthest off: alpha=&lt;one&gt;, d_k=4, 0.465 [0.46, 0.47]; expected 0.5 ± 0.025"));
+  CHECK(contains(rows[5], "how far each is from its own expected value"));
+  std::size_t points = 0;
+  for (std::size_t at = 0; (at = rows[5].find("class=\"point", at)) != std::string::npos; ++at) ++points;
+  CHECK(points == 4);
+}
+
+TEST_CASE("a row is drawn to a scale of its own") {
+  // Percents of the width, of each row of the first screen: the ends of the region, the point, the interval.
+  ReportFixture fixture;
+  const surd::report::Json rows = surd::report::forest_rows(fixture.study, fixture.analysis);
+  const auto number = [&](std::size_t row, const std::string& before) {
+    return std::stod(between(rows.at(row).at("drawing"), before, "%"));
+  };
+  // A ratio is as far from 1 as its inverse: log(0.42) from 0.38 to 1 with 14 % beside.
+  const double span = 1.28 * std::log(1 / 0.38) / 100;
+  const auto at = [&](double ratio) { return 100 * (0.14 / 1.28) + (std::log(ratio) - std::log(0.38)) / span; };
+  CHECK(number(2, "class=\"neutral\" x1=\"") == doctest::Approx(at(1)).epsilon(1e-3));
+  CHECK(number(2, "class=\"interval supported\" x1=\"") == doctest::Approx(at(0.38)).epsilon(1e-3));
+  CHECK(number(2, "class=\"edge\" x1=\"") == doctest::Approx(at(1 / 1.1)).epsilon(1e-3));
+  CHECK(number(2, "<rect class=\"region\" x=\"") == 0);
+  CHECK(number(2, "\"/><svg x=\"") == doctest::Approx(at(0.42)).epsilon(1e-3));
+  // A difference is drawn on a line: of -0.02 to 0.037, 0 lies after 20 of 57 parts.
+  CHECK(number(4, "class=\"neutral\" x1=\"") == doctest::Approx(100 * (0.14 + 20 / 57.0) / 1.28).epsilon(1e-3));
+  // Arms with values of their own: the region is 1 tolerance to both sides of 0.
+  CHECK(number(5, "<rect class=\"region\" x=\"") > 10);
+  // What is not known is not drawn.
+  for (const surd::report::Json& row : surd::report::forest_rows(fixture.study, ReportFixture(false).analysis))
+    CHECK_FALSE(contains(row.at("drawing"), "point"));
+}
+
+TEST_CASE("answers in words") {
+  surd::Analysis analysis;
+  using surd::report::answer;
+  const auto verdicts = [&](std::initializer_list<surd::Verdict> list) {
+    analysis.hypotheses.clear();
+    for (const surd::Verdict verdict : list) analysis.hypotheses.push_back({0, verdict, "", {}, {}, {}});
+    return answer(analysis);
+  };
+  using surd::Verdict;
+  CHECK(verdicts({}) == "The study states nothing in advance; it shows what its arms do.");
+  CHECK(verdicts({Verdict::supported}) == "The statement holds.");
+  CHECK(verdicts({Verdict::refuted}) == "The statement is refuted.");
+  CHECK(verdicts({Verdict::supported, Verdict::supported}) == "Both statements hold.");
+  CHECK(verdicts({Verdict::undecided, Verdict::undecided}) == "Both statements are undecided.");
+  CHECK(verdicts({Verdict::supported, Verdict::refuted, Verdict::supported, Verdict::undecided}) ==
+        "2 of 4 statements hold; one is refuted; one is undecided.");
+  CHECK(verdicts({Verdict::refuted, Verdict::undecided, Verdict::undecided}) ==
+        "None of 3 statements holds; one is refuted; 2 are undecided.");
+  analysis.runs = 3, analysis.missing = 1;
+  CHECK(verdicts({Verdict::supported, Verdict::refuted}) == "So far one of 2 statements holds; one is refuted.");
+  analysis.missing = 3;
+  CHECK(verdicts({Verdict::supported}) == "No run has ended yet.");
+}
+
+TEST_CASE("the page has no empty section, and no chart of divergences where there are none") {
+  ReportFixture fixture;
+  CHECK(contains(markup(fixture.html()), "id=\"divergence-section\""));
+  for (surd::Endings& endings : fixture.analysis.endings) endings.diverged = 0;
+  fixture.study.tuning.reset();
+  fixture.analysis.factor_effects.clear();
+  const std::string page = markup(fixture.html());
+  for (const char* empty : {"divergence", "tuning", "factors"}) {
+    CAPTURE(empty);
+    CHECK_FALSE(contains(page, fmt::format("{}-section", empty)));
+  }
+}
+
+TEST_CASE("an accuracy has a linear axis, a norm of gradients a line a regime") {
+  const nlohmann::json data = chart_json(ReportFixture().html());
+  std::size_t accuracies = 0, norms = 0;
+  for (const auto& chart : data.at("charts")) {
+    const std::string id = chart.at("id");
+    CAPTURE(id);
+    if (contains(id, "accuracy")) {
+      ++accuracies;
+      CHECK(chart.at("y").at("log") == false);
+    }
+    if (id != "gradient-norm-shared" && id != "gradient-norm-tuned") continue;
+    ++norms;
+    CHECK(chart.at("panels").at(0).at("series").size() == 8);  // the seeds and the line of each arm
+  }
+  CHECK(accuracies >= 4);
+  CHECK(norms == 2);
+}
+
+TEST_CASE("arms are shown with what they set, and values of seeds whole") {
+  const std::string page = markup(ReportFixture().html());
+  const std::string arms = between(page, "<section id=\"arms\">", "</section>");
+  CHECK(contains(arms, "model.embedding.scale=sqrt_dim; model.d_model=16"));
+  const std::string check = between(page, "What was measured: The loss ends lower", "</table>");
+  CHECK(std::regex_search(check, std::regex("<td>1: -0\\.[0-9]+; 2: .*; 9: -0\\.[0-9]+; 10: -0\\.[0-9]+</td>")));
+}
+
 TEST_CASE("theory is drawn where a hypothesis expects a number") {
   const nlohmann::json data = chart_json(ReportFixture().html());
   std::size_t lines = 0;
@@ -118,7 +240,7 @@ TEST_CASE("theory is drawn where a hypothesis expects a number") {
     CHECK(chart.at("x").at("log") == true);
     CHECK(chart.at("y").at("log") == true);
     for (const auto& series : chart.at("panels").at(0).at("series")) {
-      if (series.at("kind") != "theory") continue;
+      if (series.at("kind") != "theory" || !contains(series.at("name"), "-1/2,")) continue;
       ++lines;
       const double ratio = series.at("y").at(1).get<double>() / series.at("y").at(0).get<double>();
       CHECK(ratio == doctest::Approx(0.25).epsilon(1e-4));  // (64 / 4)^-1/2
@@ -132,7 +254,12 @@ TEST_CASE("equal input gives equal bytes") { CHECK(ReportFixture().html() == Rep
 TEST_CASE("a report of a study without a finished run") {
   ReportFixture fixture(false);
   const std::string html = fixture.html();
-  CHECK(contains(html, "No run has ended yet."));
+  CHECK(contains(html, "<p class=\"answer\">No run has ended yet.</p>"));
+  CHECK(contains(html, "nothing measured yet"));
+  for (const char* empty : {"curves", "diagnostics", "gradients", "axes", "divergence", "factors"}) {
+    CAPTURE(empty);
+    CHECK_FALSE(contains(markup(html), fmt::format("{}-section", empty)));
+  }
   CHECK(contains(html, "<strong>Unfinished:</strong>"));
   CHECK(contains(html, "not ended yet"));
   CHECK(chart_json(html).at("charts").size() == 1);  // the grid of the tuning, without lines
