@@ -22,6 +22,9 @@ std::string labelled(std::string_view label, const std::vector<std::string>& ite
 /// `text` with every `what` in it replaced.
 std::string replace_all(std::string text, std::string_view what, std::string_view by);
 
+/// A word as a POSIX shell reads it back: as it is where nothing in it means something to a shell, else in quotes.
+std::string shell_word(const std::string& word);
+
 /// 1234567 -> "1,234,567".
 std::string with_commas(std::uint64_t number);
 

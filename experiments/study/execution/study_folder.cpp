@@ -105,7 +105,7 @@ void StudyFolder::freeze(const StudySource& source, const Study& study, bool kee
   std::size_t copies = 0;
   for (const fs::path& file : study.base.extended_files())
     write_file_atomically(fmt::format("{}/{}.yaml", base_folder(path_), ++copies), read_file(file.string()));
-  const Json origin{{"file", source.file.string()},
+  const Json origin{{"file", fs::absolute(source.file).lexically_normal().string()},
                     {"set", source.settings},
                     {"quick", source.quick},
                     {"base_files", copies},
@@ -158,6 +158,10 @@ void StudyFolder::extend(std::size_t seeds) const {
                extended.looks == 1 ? "once" : fmt::format("{} times", extended.looks), extended.fresh_seeds(1).front());
   more.push_back(extended.fresh_seeds(seeds));
   write_file_atomically(origin_file(path_), origin.dump(2) + "\n");
+}
+
+std::string StudyFolder::begun_from() const {
+  return JsonObject(read_file(origin_file(path_)), origin_file(path_), way_out).text("file");
 }
 
 bool StudyFolder::keep_checkpoints() const {

@@ -8,14 +8,19 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+
 namespace surd {
 namespace {
 
-std::string commands(const StudyFolder& folder, const StudySource& source) {
-  std::string run = fmt::format("surd study run {}", source.file.string());
-  for (const std::string& setting : source.settings) run += fmt::format(" --set '{}'", setting);
+/// What makes the study again, in a folder beside whatever the shell is in.
+std::string command(const StudyFolder& folder, const StudySource& source) {
+  std::string run = "surd study run " + shell_word(folder.begun_from());
+  for (const std::string& setting : source.settings) run += " --set " + shell_word(setting);
   if (source.quick) run += " --quick";
-  return run + fmt::format(" --out {}", folder.path());
+  if (folder.keep_checkpoints()) run += " --keep-checkpoints";
+  const std::filesystem::path path = std::filesystem::absolute(folder.path() + "/.").lexically_normal();
+  return run + " --out " + shell_word(path.parent_path().filename().string() + "-again");
 }
 
 Console::Style style(Verdict verdict) {
@@ -45,7 +50,7 @@ Analysis write_report(const StudyFolder& folder, const Study& study) {
   write_file_atomically(folder.path() + "/runs.csv", to_csv(study, known));
   write_file_atomically(
       folder.path() + "/report.html",
-      to_html(study, analysis, known, provenance(read_file(folder.study_file()), base, {commands(folder, source)})));
+      to_html(study, analysis, known, provenance(read_file(folder.study_file()), base, {command(folder, source)})));
   return analysis;
 }
 

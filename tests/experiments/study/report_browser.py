@@ -115,6 +115,13 @@ def check_first_screen(browser, height, what):
         check(row["small"] >= 10, f"{what}: text of {row['small']} px")
 
 
+def check_values_whole(browser, what):
+    """Nothing of the tables of hypotheses is cut off, not even the values of every seed."""
+    cut = browser.execute_script("""return [...document.querySelectorAll(".hypothesis .scroll")]
+        .filter((box) => box.scrollWidth > box.clientWidth).length""")
+    check(cut == 0, f"{what}: {cut} tables of hypotheses are cut")
+
+
 def check_keyboard(browser):
     """Tab reaches the skip link first; what scrolls can be focused; nothing to press is without a name."""
     from selenium.webdriver.common.keys import Keys
@@ -298,6 +305,7 @@ def main():
             check_width(browser, width, what)
             if what == "desktop":
                 compared = check_numbers(browser, arguments.study)
+                check_values_whole(browser, what)
             check_quiet(browser, page, what)
             if arguments.screenshots:
                 save_pictures(browser, arguments.screenshots, what, width)

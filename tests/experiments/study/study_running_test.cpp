@@ -1,3 +1,4 @@
+#include "experiments/program/text_format.hpp"
 #include "experiments/study/execution/metric_value.hpp"
 #include "experiments/study/execution/study_folder.hpp"
 #include "tests/experiments/program.hpp"
@@ -349,6 +350,31 @@ TEST_CASE("what a run spent until a target is read from what it left") {
   CHECK_THROWS_WITH_AS(damaged.find("alone/seed-1"),
                        doctest::Contains("summary.json: 'evaluation_seconds' has '5th' for the number of an update; "),
                        Error);
+}
+
+TEST_CASE("the command of a report makes the study again") {
+  const StudyRun study(StudyFile::whole("seeds: 1\nquick: {set: {train.updates: 10}}\n"));
+  const std::string file = study.directory.path("what's $HOME new.yaml");
+  fs::rename(study.file, file);
+  // Begun with a relative path, reported from somewhere else.
+  const std::string there = "cd '" + fs::path(file).parent_path().string() + "' && " + SURD_EXECUTABLE;
+  REQUIRE(shell(there + " study run \"what's \\$HOME new.yaml\" --quick --set 'train.batch_size=5' --out 'a b'")
+              .exit_code == 0);
+  REQUIRE(program("study report '" + study.directory.path("a b") + "'").exit_code == 0);
+  const std::string page = read_file(study.directory.path("a b/report.html"));
+  const std::string before = "To repeat it</h3><pre class=\"scroll\" tabindex=\"0\">";
+  const std::size_t begin = page.find(before) + before.size();
+  std::string command = page.substr(begin, page.find("</pre>", begin) - begin);
+  for (const auto& [escaped, plain] : {std::pair("&#39;", "'"), std::pair("&apos;", "'"), std::pair("&amp;", "&")})
+    command = replace_all(command, escaped, plain);
+  REQUIRE(command.rfind("surd study run ", 0) == 0);
+  const std::string elsewhere = study.directory.path("elsewhere");
+  fs::create_directories(elsewhere);
+  const Outcome again =
+      shell("surd() { " + std::string(SURD_EXECUTABLE) + " \"$@\"; }; cd '" + elsewhere + "' && " + command);
+  CHECK_MESSAGE(again.exit_code == 0, command << '\n' << again.output);
+  const std::string run = "/runs/alone/seed-1/config.yaml";
+  CHECK(read_file(elsewhere + "/a b-again" + run) == read_file(study.directory.path("a b") + run));
 }
 
 TEST_CASE("the folder of a group and that of a study are told apart") {
