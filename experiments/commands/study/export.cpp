@@ -7,11 +7,27 @@
 namespace surd {
 namespace {
 
-int study_export_command(const StudyFolderArguments& arguments) {
+struct StudyExportArguments : StudyFolderArguments {
+  bool latex = false, markdown = false;
+
+  void fields(Fields& f) {
+    StudyFolderArguments::fields(f);
+    f("latex", latex, "the verdicts instead, as a table for a paper (booktabs)");
+    f("markdown", markdown, "the verdicts instead, as a table in Markdown");
+    f.rule(!latex || !markdown, "markdown", "is given beside --latex; give one of them");
+  }
+};
+
+int study_export_command(const StudyExportArguments& arguments) {
   const StudyFolder folder(arguments.folder);
   const Study study = folder.study();
   StudyResults results(folder, StudyResults::Parts::all);
-  fmt::print("{}", to_csv(study, results.known()));
+  if (!arguments.latex && !arguments.markdown) {
+    fmt::print("{}", to_csv(study, results.known()));
+    return exit_done;
+  }
+  const Analysis analysis = analyse(study, results.known());
+  fmt::print("{}", arguments.latex ? verdicts_as_latex(study, analysis) : verdicts_as_markdown(study, analysis));
   return exit_done;
 }
 

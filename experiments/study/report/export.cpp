@@ -1,6 +1,7 @@
 #include "experiments/study/report/export.hpp"
 
 #include "experiments/program/text_format.hpp"
+#include "experiments/study/report/forest.hpp"
 #include "experiments/study/verdicts/finding.hpp"
 
 #include <algorithm>
@@ -106,6 +107,71 @@ std::string amendments_text(const Study& study) {
   return "Changed since:\n\n" + table({"Date", "What was changed", "What was known by then"}, rows);
 }
 
+/// What the columns of a table for a paper are called, and its rows.
+const Cells paper_columns = {"Hypothesis", "Effect [95 % interval]", "p after Holm", "Seeds", "Verdict"};
+
+std::vector<Cells> paper_rows(const Study& study, const Analysis& analysis) {
+  std::vector<Cells> rows;
+  for (const HypothesisResult& result : analysis.hypotheses) {
+    const report::RowWords words = report::words_of(study, result);
+    rows.push_back({study.hypotheses[result.hypothesis].name, words.effect, words.p.empty() ? "–" : words.p,
+                    std::to_string(words.seeds), name_of(result.verdict)});
+  }
+  return rows;
+}
+
+/// Why the verdicts of a study are not to be printed; "" where they are.
+std::string warning(const Study& study, const Analysis& analysis) {
+  if (study.quick) return "A quick run, cut down to be tried: nothing in it is evidence.";
+  return analysis.missing > 0 ? fmt::format("{} of {} runs have not ended.", analysis.missing, analysis.runs) : "";
+}
+
+/// What LaTeX would read as a command, and the signs that its fonts may not have.
+std::string latex(const std::string& text) {
+  static const std::pair<std::string_view, std::string_view> signs[] = {{"\\", "\\textbackslash{}"},
+                                                                        {"{", "\\{"},
+                                                                        {"}", "\\}"},
+                                                                        {"$", "\\$"},
+                                                                        {"&", "\\&"},
+                                                                        {"#", "\\#"},
+                                                                        {"_", "\\_"},
+                                                                        {"%", "\\%"},
+                                                                        {"~", "\\textasciitilde{}"},
+                                                                        {"^", "\\textasciicircum{}"},
+                                                                        {"<", "$<$"},
+                                                                        {">", "$>$"},
+                                                                        {"|", "$|$"},
+                                                                        {"\n", " "},
+                                                                        {"−", "$-$"},
+                                                                        {"–", "--"},
+                                                                        {"≥", "$\\geq$"},
+                                                                        {"≤", "$\\leq$"},
+                                                                        {"∞", "$\\infty$"},
+                                                                        {"±", "$\\pm$"},
+                                                                        {"×", "$\\times$"},
+                                                                        {"“", "``"},
+                                                                        {"”", "''"}};
+  std::string escaped;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto* found = std::find_if(std::begin(signs), std::end(signs),
+                                     [&](const auto& s) { return text.compare(at, s.first.size(), s.first) == 0; });
+    if (found == std::end(signs)) {
+      escaped += text[at++];
+    } else {
+      escaped += found->second;
+      at += found->first.size();
+    }
+  }
+  // After the end of a row, these would be taken for what belongs to that.
+  return escaped.rfind('[', 0) == 0 || escaped.rfind('*', 0) == 0 ? "{}" + escaped : escaped;
+}
+
+std::string latex_row(const Cells& cells) {
+  Cells escaped;
+  for (const std::string& text : cells) escaped.push_back(latex(text));
+  return fmt::format("  {} \\\\\n", fmt::join(escaped, " & "));
+}
+
 /// RFC 4180.
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -158,6 +224,21 @@ std::string to_markdown(const Study& study, const Analysis& analysis) {
          "95 % interval"},
         rows);
   }
+  return text;
+}
+
+std::string verdicts_as_latex(const Study& study, const Analysis& analysis) {
+  std::string text = "% \\usepackage{booktabs}\n";
+  if (const std::string why = warning(study, analysis); !why.empty()) text += "% " + why + "\n";
+  text += "\\begin{tabular}{p{0.36\\linewidth}lrrl}\n  \\toprule\n" + latex_row(paper_columns) + "  \\midrule\n";
+  for (const Cells& cells : paper_rows(study, analysis)) text += latex_row(cells);
+  return text + "  \\bottomrule\n\\end{tabular}\n";
+}
+
+std::string verdicts_as_markdown(const Study& study, const Analysis& analysis) {
+  const std::string why = warning(study, analysis);
+  std::string text = (why.empty() ? "" : "**" + why + "**\n\n") + table(paper_columns, paper_rows(study, analysis));
+  text.pop_back();  // the empty line after it
   return text;
 }
 

@@ -40,7 +40,7 @@ std::string with_unit(const std::string& number, const std::string& unit) {
 /// "0.42 times [0.38, 0.47]"
 std::string estimate_text(const Estimate& estimate, const std::string& unit) {
   const double low = estimate.interval.low, high = estimate.interval.high, value = estimate.value.nearest();
-  if (std::isnan(value)) return "no value yet";
+  if (std::isnan(value)) return "not known";
   int digits = 3;
   const auto alike = [&](double a, double b) { return a != b && digits_text(a, digits) == digits_text(b, digits); };
   while (digits < 6 && (alike(low, high) || alike(low, value) || alike(value, high))) ++digits;
@@ -334,52 +334,61 @@ std::string claim_answer(const ClaimResult& claim) {
   return fmt::format("Claim {} is {}{}", claim.claim, name_of(claim.verdict), said.empty() ? "." : ": " + quoted(said));
 }
 
+RowWords words_of(const Study& study, const HypothesisResult& result) {
+  const Hypothesis& hypothesis = study.hypotheses[result.hypothesis];
+  RowWords words{hypothesis.metric, "nothing measured yet", "", 0, ""};
+  if (result.p_holm) words.p = digits_text(*result.p_holm, 2);
+  if (result.checks.empty()) return words;
+  const bool curves = hypothesis.metric.empty();
+  const Check& check = furthest(result.checks);
+  std::string unit;
+  if (curves)
+    unit = "nats";
+  else if (hypothesis.over.empty())
+    unit = check.compared_by == ComparedBy::ratio && hypothesis.formula.empty() ? "times"
+                                                                                : study.metric(hypothesis.metric).unit;
+  words.effect = check.seeds.empty() ? "no value yet" : estimate_text(check.effect, unit);
+  if (check.region) words.expected = "expected " + expected_text(hypothesis, check, unit);
+  const std::string what = curves ? "loss curves"
+                           : hypothesis.over.empty()
+                               ? hypothesis.metric
+                               : fmt::format("slope of log {} over log {}", hypothesis.metric, hypothesis.over);
+  words.about = fmt::format("{}: {}", what, check.label);
+  for (const Check& one : result.checks) words.seeds = std::max(words.seeds, one.seeds.size());
+  const std::size_t all = result.checks.size();
+  if (all == 1) return words;
+  const auto in = std::count_if(result.checks.begin(), result.checks.end(),
+                                [](const Check& c) { return c.region && contains(*c.region, c.effect.value); });
+  words.about = fmt::format("{} in {} {}", what, all, curves ? "pairs of arms" : "cases");
+  words.expected =
+      fmt::format("{}: {}, {}; {}", static_cast<std::size_t>(in) == all ? "nearest to failing" : "furthest off",
+                  check.label, words.effect, words.expected);
+  words.effect = fmt::format("{} of {} as expected", in, all);
+  return words;
+}
+
 Json forest_rows(const Study& study, const Analysis& analysis, const std::string& page) {
   Json rows = Json::array();
   for (const HypothesisResult& result : analysis.hypotheses) {
     const Hypothesis& hypothesis = study.hypotheses[result.hypothesis];
     const Row row = row_of(hypothesis, result);
-    std::string effect = "nothing measured yet", expected, about = hypothesis.metric, rest;
-    if (!result.checks.empty()) {
-      const Check& check = furthest(result.checks);
-      std::string unit;
-      if (hypothesis.metric.empty())
-        unit = "nats";
-      else if (hypothesis.over.empty())
-        unit = check.compared_by == ComparedBy::ratio && hypothesis.formula.empty()
-                   ? "times"
-                   : study.metric(hypothesis.metric).unit;
-      effect = estimate_text(check.effect, unit);
-      if (check.region) expected = "expected " + expected_text(hypothesis, check, unit);
-      const std::string what = hypothesis.metric.empty() ? "loss curves"
-                               : hypothesis.over.empty()
-                                   ? hypothesis.metric
-                                   : fmt::format("slope of log {} over log {}", hypothesis.metric, hypothesis.over);
-      about = fmt::format("{}: {}", what, check.label);
-      if (const std::size_t all = result.checks.size(); all > 1) {
-        const auto in = std::count_if(result.checks.begin(), result.checks.end(),
-                                      [](const Check& c) { return c.region && contains(*c.region, c.effect.value); });
-        about = fmt::format("{} in {} {}{}", what, all, hypothesis.metric.empty() ? "pairs of arms" : "cases",
-                            row.common ? "" : "; drawn: how far each is from its own expected value");
-        expected = fmt::format("{}, {}; {}", check.label, effect, expected);
-        effect = fmt::format("{} of {} as expected", in, all);
-        expected = (static_cast<std::size_t>(in) == all ? "nearest to failing: " : "furthest off: ") + expected;
-      }
-      std::size_t seeds = 0;
-      for (const Check& one : result.checks) seeds = std::max(seeds, one.seeds.size());
-      rest = fmt::format("{} seed{}{}", seeds, seeds == 1 ? "" : "s",
-                         result.p_holm ? fmt::format(", p = {} after Holm", digits_text(*result.p_holm, 2)) : "");
-    }
+    RowWords words = words_of(study, result);
+    if (!row.common) words.about += "; drawn: how far each is from its own expected value";
+    if (hypothesis.contradicts)
+      words.about += fmt::format("; where it holds, it speaks against claim {}", hypothesis.claim);
+    const std::string and_expected = words.expected.empty() ? "" : "; " + words.expected;
+    std::string rest;
+    if (words.seeds > 0) rest = fmt::format("; {} seed{}", words.seeds, words.seeds == 1 ? "" : "s");
+    if (!words.p.empty()) rest += fmt::format(", p = {} after Holm", words.p);
     rows.push_back({{"page", page},
                     {"number", result.hypothesis + 1},
                     {"name", hypothesis.name},
-                    {"about", about},
+                    {"about", words.about},
                     {"drawing", draw(row)},
-                    {"alt", fmt::format("Found: {}{}{}; {}", effect, expected.empty() ? "" : "; ", expected,
-                                        name_of(result.verdict))},
-                    {"effect", effect},
-                    {"expected", expected},
-                    {"rest", (expected.empty() || rest.empty() ? "" : "; ") + rest},
+                    {"alt", fmt::format("Found: {}{}; {}", words.effect, and_expected, name_of(result.verdict))},
+                    {"effect", words.effect},
+                    {"expected", words.expected},
+                    {"rest", rest},
                     {"verdict", name_of(result.verdict)},
                     {"sign", sign(result.verdict)}});
   }

@@ -399,6 +399,38 @@ struct Times {
 
 }  // namespace
 
+TEST_CASE("a check says in its own units where it is expected") {
+  const auto region = [](const Hypothesis& hypothesis) {
+    const HypothesisResult result = judged(hypothesis, around(1), around_too(1.2));
+    REQUIRE(result.checks.size() == 1);
+    return *result.checks[0].region;
+  };
+  constexpr double infinity = statistics::infinity;
+  CHECK(region(lower()).low == -infinity);
+  CHECK(region(lower()).high == 0);
+  CHECK(region(lower(0.2)).high == -0.2);
+  const Region same = region(hypothesis_of("equivalence", {{"alpha", "sqrt(d)"}}, {{"alpha", "one"}}, "", 0.1));
+  CHECK(same.low == -0.1);
+  CHECK(same.high == 0.1);
+
+  Study study = study_of({{"alpha", scales}}, 6);
+  study.metrics.push_back(metric_of<FinalValue>("perplexity", "final_value", {Measure::perplexity}));
+  study.hypotheses = {lower(1.25), hypothesis_of("value", {{"alpha", "one"}}, {}, "at_most")};
+  study.hypotheses[0].metric = "perplexity";
+  study.hypotheses[1].formula = "2", study.hypotheses[1].tolerance = 0.5;
+  study.hypotheses.push_back(hypothesis_of("identical", {{"alpha", "sqrt(d)"}}, {{"alpha", "one"}}, "different"));
+  study.hypotheses[2].tolerance = 0.25;
+  Results results(study);
+  results.losses(0, {1, 2, 1, 2, 1, 2});
+  results.losses(1, {2, 1, 2, 1, 2, 1});
+  const Analysis analysis = analyse(study, results.known());
+  CHECK(analysis.hypotheses[0].checks[0].region->high == doctest::Approx(0.8));
+  CHECK(analysis.hypotheses[1].checks[0].region->low == -infinity);
+  CHECK(analysis.hypotheses[1].checks[0].region->high == 2.5);
+  CHECK(analysis.hypotheses[2].checks[0].region->low == 0.25);
+  CHECK(analysis.hypotheses[2].checks[0].region->high == infinity);
+}
+
 TEST_CASE("times are compared as ratios, and a margin is a factor") {
   Times times(lower(1.5));
   times.take(0, {400, 410, 390, 420, 380, 400, 430, 370, 405, 395});

@@ -104,6 +104,31 @@ TEST_CASE_FIXTURE(Exported,
   CHECK(json["changes"][1]["seen"] == "two arms");
 }
 
+TEST_CASE_FIXTURE(Exported, "the verdicts as a table for a paper") {
+  study.hypotheses.push_back(study.hypotheses[0]);
+  study.hypotheses[0].name = "[50 %] of d_k | \\sqrt{d} & $x^2$ ~ #1";
+  study.hypotheses[1].name = "It takes longer", study.hypotheses[1].metric = "steps";
+  study.hypotheses[1].expect = "higher";
+  const Analysis analysis = analyse(study, results.known());
+  const std::string latex = verdicts_as_latex(study, analysis);
+  CHECK(contains(latex,
+                 "% \\usepackage{booktabs}\n\\begin{tabular}{p{0.36\\linewidth}lrrl}\n  \\toprule\n"
+                 "  Hypothesis & Effect [95 \\% interval] & p after Holm & Seeds & Verdict \\\\\n  \\midrule\n"
+                 "  {}[50 \\%] of d\\_k $|$ \\textbackslash{}sqrt\\{d\\} \\& \\$x\\textasciicircum{}2\\$ "
+                 "\\textasciitilde{} \\#1 & $-$0."));
+  CHECK(contains(latex, " & 0.062 & 6 & undecided \\\\\n"));
+  CHECK(contains(latex, "  It takes longer & not known"));
+  CHECK(latex.substr(latex.size() - 28) == "  \\bottomrule\n\\end{tabular}\n");
+  const std::string markdown = verdicts_as_markdown(study, analysis);
+  CHECK(contains(markdown, "| Hypothesis | Effect [95 % interval] | p after Holm | Seeds | Verdict |\n|---|"));
+  CHECK(contains(markdown, "| [50 %] of d_k \\| \\sqrt{d} & $x^2$ ~ #1 | −0."));
+  CHECK(std::count(markdown.begin(), markdown.end(), '\n') == 4);
+  results.remove(1, 6);
+  CHECK(contains(verdicts_as_latex(study, analyse(study, results.known())), "% 1 of 12 runs have not ended.\n"));
+  study.quick = true;
+  CHECK(contains(verdicts_as_markdown(study, analysis), "**A quick run, cut down to be tried"));
+}
+
 TEST_CASE_FIXTURE(Exported, "runs.csv has a row a run and metric") {
   results.remove(1, 6);
   const std::string text = to_csv(study, results.known());

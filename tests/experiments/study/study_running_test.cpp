@@ -377,6 +377,20 @@ TEST_CASE("the command of a report makes the study again") {
   CHECK(read_file(elsewhere + "/a b-again" + run) == read_file(study.directory.path("a b") + run));
 }
 
+TEST_CASE("study export prints rows, or a table of verdicts") {
+  const StudyRun study(StudyFile::whole(
+      "seeds: 1\nmetrics: [{name: loss, kind: final_value}]\nhypotheses: [{name: The loss is low, kind: value, "
+      "metric: loss, expect: at_most, formula: '9'}]\n"));
+  REQUIRE(study.run("out").exit_code == 0);
+  const std::string folder = study.directory.path("out");
+  CHECK(program("study export " + folder).output.rfind("run,settings,seed,", 0) == 0);
+  CHECK(contains(program("study export --latex " + folder).output, "  The loss is low & "));
+  CHECK(contains(program("study export --markdown " + folder).output, "| The loss is low | "));
+  const Outcome both = program("study export --markdown --latex " + folder);
+  CHECK(both.exit_code == 2);
+  CHECK(contains(both.output, "--markdown: is given beside --latex; give one of them"));
+}
+
 TEST_CASE("the folder of a group and that of a study are told apart") {
   const StudyRun study(StudyFile::whole("seeds: 1\n"));
   study.directory.write("group.yaml", "question: A question?\nstudies: [study]\n");
