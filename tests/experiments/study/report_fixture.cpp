@@ -42,7 +42,7 @@ Study make_study() {
   study.tuning =
       Tuning{"final_loss", {1001, 1002, 1003}, {{"rate", "optimizer.learning_rate", {0.0003, 0.001, 0.003, 0.01}, 0}}};
   const ProbeMetricOptions scores{"encoder.0.self_attention", "scores", "std"};
-  UpdatesToOptions steps;
+  TargetOptions steps;
   steps.target = 1;
   study.metrics = {{"final_loss", "final_value", std::make_shared<FinalValue>(MeasureOptions{}), "nats"},
                    {"final_accuracy", "final_value",
