@@ -43,7 +43,8 @@ std::string estimate_text(const Estimate& estimate, const std::string& unit) {
   if (std::isnan(value)) return "not known";
   int digits = 3;
   const auto alike = [&](double a, double b) { return a != b && digits_text(a, digits) == digits_text(b, digits); };
-  while (digits < 6 && (alike(low, high) || alike(low, value) || alike(value, high))) ++digits;
+  while (digits < 7 && (alike(low, high) || alike(low, value) || alike(value, high))) ++digits;
+  if (digits == 7) digits = 3;  // they differ by what is rounded
   const std::string text = with_unit(bound_text(estimate.value, digits), unit);
   if (std::isnan(low) || std::isnan(high) || (std::isinf(low) && std::isinf(high))) return text;
   return fmt::format("{} [{}, {}]", text, digits_text(low, digits), digits_text(high, digits));

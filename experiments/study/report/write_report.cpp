@@ -69,7 +69,7 @@ std::vector<std::string> answer_lines(const Study& study, const Analysis& analys
   for (const ClaimResult& claim : analysis.claims)
     add_hypotheses(claim.claim,
                    fmt::format("Claim {}, {}: {}", claim.claim, name_of(claim.verdict), claim_text(claim.claim)));
-  add_hypotheses(0, "Beside the claims");
+  add_hypotheses(0, analysis.claims.empty() ? "Hypotheses" : "Beside the claims");
   return lines;
 }
 
