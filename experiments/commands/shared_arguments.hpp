@@ -45,6 +45,12 @@ struct StudyFileArguments {
   }
 };
 
+struct GroupFolderArguments {
+  std::string folder;
+
+  void fields(Fields& f) { f("folder", folder, "folder of a study, or of a group of studies"); }
+};
+
 struct StudyFolderArguments {
   std::string folder;
 

@@ -2,13 +2,27 @@
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
-#include "experiments/study/report/study_tables.hpp"
+#include "experiments/study/report/group_report.hpp"
 #include "experiments/study/report/write_report.hpp"
+
+#include <filesystem>
 
 namespace surd {
 namespace {
 
-int study_report_command(const StudyFolderArguments& arguments) {
+int study_group_report(const StudyGroup& group, const std::string& folder) {
+  for (const std::filesystem::path& file : group.studies) {
+    const StudyFolder study(folder + "/" + file.stem().string());
+    if (study.begun()) static_cast<void>(write_report(study, study.study()));
+  }
+  Console console;
+  for (const std::string& line : answer_lines(group, write_group_report(group, folder))) console.line(line);
+  console.line(fmt::format("\nreport      {}/report.html", folder));
+  return exit_done;
+}
+
+int study_report_command(const GroupFolderArguments& arguments) {
+  if (const auto group = group_in(arguments.folder)) return study_group_report(*group, arguments.folder);
   const StudyFolder folder(arguments.folder);
   const Study study = folder.study();
   Console console;

@@ -90,6 +90,7 @@ int study_group_run(const StudyRunArguments& arguments) {
     const Study read = load_study(study.file, study.settings.values, study.quick);
     if (!StudyFolder(study.out).begun()) expect_decidable(read, study);
   }
+  if (!arguments.dry_run) freeze_group(group, folder);
   Console console;
   int code = exit_done;
   for (const StudyRunArguments& study : studies) {
@@ -99,10 +100,7 @@ int study_group_run(const StudyRunArguments& arguments) {
     code = std::max(code, ended);
   }
   if (arguments.dry_run) return code;
-  const GroupAnswers answers = write_group_report(group, folder);
-  console.line(fmt::format("\n{}", group.question));
-  for (const auto& [claim, found] : answers)
-    console.line(fmt::format("  {:<10} {}", name_of(together(found)), claim_heading(claim)));
+  for (const std::string& line : answer_lines(group, write_group_report(group, folder))) console.line(line);
   console.line(fmt::format("\nreport      {}/report.html", folder));
   return code;
 }

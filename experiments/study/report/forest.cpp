@@ -188,11 +188,13 @@ std::string point(double x, double y, double radius, const Mark& mark) {
 
 /// The numbers along a row, with their places in per cent; as many as fit side by side on a phone.
 std::vector<std::pair<double, std::string>> labels_of(const Scale& scale, const Row& row) {
-  constexpr double letter = 3.4, gap = 3;  // per cent of the width there
+  constexpr double letter = 3.9, gap = 2;  // per cent of the width there
   const std::vector<double> ticks = scale.ticks();
-  int digits = 3;
-  for (std::size_t i = 1; i < ticks.size(); ++i)
-    while (digits < 9 && digits_text(ticks[i], digits) == digits_text(ticks[i - 1], digits)) ++digits;
+  double step = ticks.empty() ? 0 : std::abs(ticks.front());
+  for (std::size_t i = 1; i < ticks.size(); ++i) step = std::min(step > 0 ? step : infinity, ticks[i] - ticks[i - 1]);
+  int digits = 3;  // or as many as it takes to say where each is
+  for (const double tick : ticks)
+    while (digits < 12 && std::abs(std::stod(fmt::format("{:.{}g}", tick, digits)) - tick) > 0.01 * step) ++digits;
   std::vector<std::pair<double, std::string>> all, shown;
   std::vector<double> widths;
   std::size_t first = 0;  // the one that is shown in any case: no difference, where that is there
@@ -269,6 +271,8 @@ std::string draw(const Row& row) {
 /// "below 0", "at most 3 nats", "between 0.9 and 1.1 times", "0.25 ± 0.01"
 std::string expected_text(const Hypothesis& hypothesis, const Check& check, const std::string& unit) {
   const auto number = [](double value) { return digits_text(value, 4); };
+  if (check.expected && hypothesis.expect == "within" && check.tolerance == 0.0)
+    return with_unit("exactly " + number(*check.expected), unit);
   if (check.expected && hypothesis.expect == "within")
     return with_unit(fmt::format("{} ± {}", number(*check.expected), number(check.tolerance.value_or(0))), unit);
   const Region& region = *check.region;

@@ -3,36 +3,115 @@
 #include "experiments/study/execution/study_folder.hpp"
 #include "experiments/study/file/claims.hpp"
 #include "experiments/study/report/assets.hpp"
+#include "experiments/study/report/forest.hpp"
 #include "experiments/study/report/page.hpp"
 #include "experiments/study/report/tables.hpp"
 #include "train/storage/files.hpp"
+#include "train/storage/json_object.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace surd {
 namespace {
 
 namespace fs = std::filesystem;
+using report::Json;
 
-GroupAnswers answers_in(const std::string& folder, const StudyGroup& group) {
+std::string group_file(const std::string& folder) { return folder + "/group.json"; }
+
+/// A study of the group that was begun.
+struct GroupStudy {
+  std::string name;
+  Study study;
+  Analysis analysis;
+};
+
+struct GroupResults {
+  std::vector<GroupStudy> studies;
+  std::vector<std::string> not_begun;
   GroupAnswers answers;
+};
+
+GroupResults results_in(const std::string& folder, const StudyGroup& group) {
+  GroupResults results;
   for (const fs::path& file : group.studies) {
-    const StudyFolder study_folder(folder + "/" + file.stem().string());
-    const Study study = study_folder.study();
-    StudyResults results(study_folder);
-    for (const ClaimResult& claim : analyse(study, results.known()).claims)
-      answers[claim.claim].push_back({file.stem().string(), study.title, claim});
+    const std::string name = file.stem().string();
+    const StudyFolder study_folder(folder + "/" + name);
+    if (!study_folder.begun()) {
+      results.not_begun.push_back(name);
+      continue;
+    }
+    Study study = study_folder.study();
+    StudyResults runs(study_folder);
+    Analysis analysis = analyse(study, runs.known());
+    for (const ClaimResult& claim : analysis.claims) results.answers[claim.claim].push_back({name, study.title, claim});
+    results.studies.push_back({name, std::move(study), std::move(analysis)});
   }
-  return answers;
+  return results;
 }
 
-std::string to_json(const StudyGroup& group, const GroupAnswers& answers) {
-  report::Json json = {{"question", group.question}, {"claims", report::Json::array()}};
-  for (const auto& [claim, found] : answers) {
-    report::Json studies = report::Json::array();
-    for (const GroupAnswer& answer : found)
+/// "4 runs have not ended, 1 study is not begun"; "" where nothing is missing.
+std::string missing(const GroupResults& results) {
+  std::size_t runs = 0;
+  for (const GroupStudy& study : results.studies) runs += study.analysis.missing;
+  std::vector<std::string> parts;
+  if (runs > 0) parts.push_back(fmt::format("{} run{} not ended", runs, runs == 1 ? " has" : "s have"));
+  if (!results.not_begun.empty())
+    parts.push_back("not begun: " + fmt::format("{}", fmt::join(results.not_begun, ", ")));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+/// "Of 5 claims 2 are supported, one is refuted, 2 are undecided."
+std::string answer(const GroupResults& results) {
+  const GroupAnswers& answers = results.answers;
+  if (results.studies.empty()) return "No study has begun yet.";
+  if (answers.empty()) return "The studies test no claim; each has its own answer below.";
+  std::vector<std::string> parts;
+  for (const Verdict verdict : {Verdict::supported, Verdict::refuted, Verdict::undecided}) {
+    const auto count = static_cast<std::size_t>(std::count_if(
+        answers.begin(), answers.end(), [&](const auto& claim) { return together(claim.second) == verdict; }));
+    if (count == 0) continue;
+    if (count == answers.size())
+      return count == 1 ? fmt::format("The claim is {}.", name_of(verdict))
+                        : fmt::format("All {} claims are {}.", count, name_of(verdict));
+    parts.push_back(fmt::format("{} {}", count == 1 ? "one is" : fmt::format("{} are", count), name_of(verdict)));
+  }
+  return fmt::format("Of {} claims {}.", answers.size(), fmt::join(parts, ", "));
+}
+
+/// A path as the part of an address.
+std::string address(const std::string& path) {
+  std::string text;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
+    text +=
+        plain || std::string("-._~").find(c) != std::string::npos ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return text;
+}
+
+std::string page_of(const std::string& study) { return address(study) + "/report.html"; }
+
+/// Those of a study's rows whose hypotheses are about this claim; 0: about none.
+Json rows_about(const GroupStudy& study, std::size_t claim) {
+  Json rows = Json::array();
+  for (Json& row : report::forest_rows(study.study, study.analysis, page_of(study.name)))
+    if (study.study.hypotheses[row["number"].get<std::size_t>() - 1].claim == claim) rows.push_back(std::move(row));
+  return rows;
+}
+
+std::string to_json(const StudyGroup& group, const GroupResults& results) {
+  Json json = {{"question", group.question},
+               {"answer", answer(results)},
+               {"not_begun", results.not_begun},
+               {"claims", Json::array()}};
+  for (const auto& [claim, found] : results.answers) {
+    Json studies = Json::array();
+    for (const GroupAnswer& one : found)
       studies.push_back(
-          {{"study", answer.study}, {"verdict", name_of(answer.claim.verdict)}, {"sentence", answer.claim.sentence}});
+          {{"study", one.study}, {"verdict", name_of(one.claim.verdict)}, {"sentence", one.claim.sentence}});
     json["claims"].push_back({{"claim", claim},
                               {"text", claim_text(claim)},
                               {"verdict", name_of(together(found))},
@@ -41,29 +120,50 @@ std::string to_json(const StudyGroup& group, const GroupAnswers& answers) {
   return json.dump(2) + "\n";
 }
 
-std::string to_markdown(const StudyGroup& group, const GroupAnswers& answers) {
-  std::string text = fmt::format("# {}\n", group.question);
-  for (const auto& [claim, found] : answers) {
+std::string to_markdown(const StudyGroup& group, const GroupResults& results) {
+  std::string text = fmt::format("# {}\n\n**{}**\n", group.question, answer(results));
+  if (const std::string gaps = missing(results); !gaps.empty()) text += fmt::format("\nUnfinished: {}.\n", gaps);
+  for (const auto& [claim, found] : results.answers) {
     text += fmt::format("\n## {}\n\n{}\n\n", claim_heading(claim), name_of(together(found)));
-    for (const GroupAnswer& answer : found)
-      text += fmt::format("- [{0}]({1}/report.md): {2}\n", answer.title, answer.study, answer.claim.sentence);
+    for (const GroupAnswer& one : found)
+      text += fmt::format("- [{}]({}/report.md): {}\n", one.title, address(one.study), one.claim.sentence);
   }
   return text;
 }
 
-std::string to_html(const StudyGroup& group, const GroupAnswers& answers) {
-  report::Json claims = report::Json::array();
-  for (const auto& [claim, found] : answers) {
-    const Verdict verdict = together(found);
-    claims.push_back({{"heading", claim_heading(claim)},
-                      {"verdict", name_of(verdict)},
-                      {"sign", report::sign(verdict)},
-                      {"studies", report::Json::array()}});
-    for (const GroupAnswer& answer : found)
-      claims.back()["studies"].push_back(
-          {{"study", answer.study}, {"title", answer.title}, {"sentence", answer.claim.sentence}});
+std::string to_html(const StudyGroup& group, const GroupResults& results) {
+  const auto with_verdict = [](Json json, Verdict verdict) {
+    json.update({{"verdict", name_of(verdict)}, {"sign", report::sign(verdict)}});
+    return json;
+  };
+  Json claims = Json::array(), others = Json::array(), studies = Json::array();
+  for (const auto& [claim, found] : results.answers) {
+    claims.push_back(with_verdict({{"number", claim}, {"heading", claim_heading(claim)}, {"studies", Json::array()}},
+                                  together(found)));
+    for (const GroupAnswer& one : found)
+      for (const GroupStudy& study : results.studies)
+        if (study.name == one.study)
+          claims.back()["studies"].push_back(
+              with_verdict({{"page", page_of(study.name)}, {"title", one.title}, {"rows", rows_about(study, claim)}},
+                           one.claim.verdict));
   }
-  return report::render(report::group, {{"question", group.question}, {"claims", claims}});
+  for (const GroupStudy& study : results.studies) {
+    studies.push_back(
+        {{"page", page_of(study.name)}, {"title", study.study.title}, {"answer", report::answer(study.analysis)}});
+    Json rows = rows_about(study, 0);
+    if (!rows.empty())
+      others.push_back({{"page", page_of(study.name)}, {"title", study.study.title}, {"rows", std::move(rows)}});
+  }
+  for (const std::string& name : results.not_begun)
+    studies.push_back({{"page", Json()}, {"title", name}, {"answer", "not begun."}});
+  const std::string gaps = missing(results);
+  return report::render(report::group, {{"question", group.question},
+                                        {"answer", answer(results)},
+                                        {"missing", gaps.empty() ? Json() : Json(gaps)},
+                                        {"claims", claims},
+                                        {"any_others", !others.empty()},
+                                        {"others", others},
+                                        {"studies", studies}});
 }
 
 }  // namespace
@@ -79,12 +179,41 @@ Verdict together(const std::vector<GroupAnswer>& answers) {
 
 std::string claim_heading(std::size_t claim) { return fmt::format("Claim {}: {}", claim, claim_text(claim)); }
 
+void freeze_group(const StudyGroup& group, const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  expect(!error, folder, "cannot be made: {}", error.message());
+  std::vector<std::string> names;
+  for (const fs::path& file : group.studies) names.push_back(file.stem().string());
+  write_file_atomically(group_file(folder), Json{{"question", group.question}, {"studies", names}}.dump(2) + "\n");
+}
+
+std::optional<StudyGroup> group_in(const std::string& folder) {
+  const std::string file = group_file(folder);
+  if (!path_exists(file)) return std::nullopt;
+  const std::string text = read_file(file);
+  const JsonObject frozen(text, file, "it was changed or damaged; surd study run GROUP.yaml --resume writes it anew");
+  StudyGroup group{frozen.text("question"), {}};
+  const Json studies = Json::parse(text)["studies"];
+  const auto is_text = [](const Json& name) { return name.is_string(); };
+  frozen.require(studies.is_array() && std::all_of(studies.begin(), studies.end(), is_text), "'studies' is no list");
+  for (const Json& name : studies) group.studies.emplace_back(name.get<std::string>() + ".yaml");
+  return group;
+}
+
 GroupAnswers write_group_report(const StudyGroup& group, const std::string& folder) {
-  GroupAnswers answers = answers_in(folder, group);
-  write_file_atomically(folder + "/verdicts.json", to_json(group, answers));
-  write_file_atomically(folder + "/report.md", to_markdown(group, answers));
-  write_file_atomically(folder + "/report.html", to_html(group, answers));
-  return answers;
+  GroupResults results = results_in(folder, group);
+  write_file_atomically(folder + "/verdicts.json", to_json(group, results));
+  write_file_atomically(folder + "/report.md", to_markdown(group, results));
+  write_file_atomically(folder + "/report.html", to_html(group, results));
+  return std::move(results.answers);
+}
+
+std::vector<std::string> answer_lines(const StudyGroup& group, const GroupAnswers& answers) {
+  std::vector<std::string> lines{"", group.question};
+  for (const auto& [claim, found] : answers)
+    lines.push_back(fmt::format("  {:<10} {}", name_of(together(found)), claim_heading(claim)));
+  return lines;
 }
 
 }  // namespace surd

@@ -4,6 +4,7 @@
 #include "experiments/study/verdicts/analysis.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,16 @@ Verdict together(const std::vector<GroupAnswer>& answers);
 /// "Claim 3: The factor balances tokens and positions".
 std::string claim_heading(std::size_t claim);
 
+/// Writes group.json into the folder of a group: its question and the names of its studies. Throws Error.
+void freeze_group(const StudyGroup& group, const std::string& folder);
+/// The group that was begun in a folder, with the names of its studies as files; nothing where none was. Throws Error.
+std::optional<StudyGroup> group_in(const std::string& folder);
+
 /// Writes verdicts.json, report.md and report.html into the folder of a group, from the folders of its studies beneath
-/// it. Throws Error.
+/// it; those that are not begun are named as such. Throws Error.
 GroupAnswers write_group_report(const StudyGroup& group, const std::string& folder);
+
+/// The answers for a terminal: a line a claim.
+std::vector<std::string> answer_lines(const StudyGroup& group, const GroupAnswers& answers);
 
 }  // namespace surd

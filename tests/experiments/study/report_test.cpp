@@ -164,6 +164,12 @@ TEST_CASE("a row is drawn to a scale of its own") {
   CHECK(number(4, "class=\"neutral\" x1=\"") == doctest::Approx(100 * (0.14 + 20 / 57.0) / 1.28).epsilon(1e-3));
   // Arms with values of their own: the region is 1 tolerance to both sides of 0.
   CHECK(number(5, "<rect class=\"region\" x=\"") > 10);
+  // The numbers along a row say where they stand, however close they are.
+  surd::Check& slope = fixture.analysis.hypotheses[1].checks[0];
+  slope.effect = {0.7071068, {0.7071066, 0.7071069}}, slope.region = surd::Region{0.7071058, 0.7071078, true};
+  const std::string close = surd::report::forest_rows(fixture.study, fixture.analysis).at(1).at("drawing");
+  CHECK(contains(close, ">0.707106</text>"));
+  CHECK(contains(close, ">0.707107</text>"));
   // What is not known is not drawn.
   for (const surd::report::Json& row : surd::report::forest_rows(fixture.study, ReportFixture(false).analysis))
     CHECK_FALSE(contains(row.at("drawing"), "point"));

@@ -391,14 +391,55 @@ TEST_CASE("study export prints rows, or a table of verdicts") {
   CHECK(contains(both.output, "--markdown: is given beside --latex; give one of them"));
 }
 
+TEST_CASE("status and report know the folder of a group") {
+  const StudyRun study(
+      StudyFile::whole("seeds: 1\n"
+                       "metrics: [{name: loss, kind: final_value}]\n"
+                       "hypotheses:\n"
+                       "  - {name: Low, claim: 3, kind: value, metric: loss, expect: at_most, formula: '9'}\n"
+                       "  - {name: 'Is it <1>?', kind: value, metric: loss, expect: at_most, formula: '1'}\n"));
+  study.directory.write("and #2.yaml", read_file(study.file));
+  study.directory.write("group.yaml", "question: Is <it> so?\nstudies: [study, 'and #2']\n");
+  const std::string folder = study.directory.path("all");
+  REQUIRE(program("study run " + study.directory.path("group.yaml") + " --out " + folder).exit_code == 0);
+  const Outcome status = program("study status " + folder);
+  CHECK(status.exit_code == 0);
+  CHECK(status.output.rfind("Is <it> so?\n\nstudy\nA study\n", 0) == 0);
+  CHECK(contains(status.output, "\nand #2\n"));
+
+  for (const char* file : {"/report.html", "/report.md", "/verdicts.json", "/study/report.html"})
+    REQUIRE(fs::remove(folder + file));
+  const Outcome report = program("study report " + folder);
+  CHECK(report.exit_code == 0);
+  CHECK(contains(report.output, "Is <it> so?\n  undecided  Claim 3: The factor balances tokens and positions\n"));
+  CHECK(fs::exists(folder + "/study/report.html"));
+  const std::string page = read_file(folder + "/report.html");
+  CHECK(contains(page, "<h1>Is &lt;it&gt; so?</h1>"));
+  CHECK(contains(page, "<p class=\"answer\">The claim is undecided.</p>"));
+  CHECK(contains(page, "<a href=\"study/report.html#hypothesis-1\">Low</a>"));
+  CHECK(contains(page, "<a href=\"and%20%232/report.html#hypothesis-2\">Is it &lt;1&gt;?</a>"));
+  CHECK(contains(page, "<h2>Beside the claims</h2>"));
+  CHECK_FALSE(contains(page, "Unfinished"));
+  CHECK(contains(read_file(folder + "/verdicts.json"), "\"answer\": \"The claim is undecided.\""));
+
+  fs::remove_all(folder + "/and #2");
+  CHECK(contains(program("study status " + folder).output, "\nand #2: not begun\n"));
+  REQUIRE(program("study report " + folder).exit_code == 0);
+  CHECK(contains(read_file(folder + "/report.html"), "<strong>Unfinished:</strong> not begun: and #2; everything"));
+  study.directory.write("all/group.json", "{\"question\": 3}");
+  const Outcome damaged = program("study status " + folder);
+  CHECK(damaged.exit_code == 1);
+  CHECK(contains(damaged.output, "all/group.json"));
+}
+
 TEST_CASE("the folder of a group and that of a study are told apart") {
   const StudyRun study(StudyFile::whole("seeds: 1\n"));
   study.directory.write("group.yaml", "question: A question?\nstudies: [study]\n");
   const std::string group = "study run " + study.directory.path("group.yaml") + " --out ";
   REQUIRE(program(group + study.directory.path("all")).exit_code == 0);
-  const Outcome status = program("study status " + study.directory.path("all"));
-  CHECK(status.exit_code == 2);
-  CHECK(contains(status.output, "is the folder of a group of studies; name one of them in it: study"));
+  const Outcome work = program("study work " + study.directory.path("all"));
+  CHECK(work.exit_code == 2);
+  CHECK(contains(work.output, "is the folder of a group of studies; name one of them in it: study"));
   const Outcome inside = program(group + study.directory.path("all/study") + " --resume");
   CHECK(inside.exit_code == 2);
   CHECK(contains(inside.output, "holds a single study; name another folder by --out"));
