@@ -123,7 +123,7 @@ class Scale {
 struct Mark {
   MetricValue value;
   double low, high;
-  Region region;
+  std::optional<Region> region;  ///< where that is known
   Verdict verdict;
 };
 
@@ -140,13 +140,13 @@ Row row_of(const Hypothesis& hypothesis, const HypothesisResult& result) {
   Row row;
   bool tolerances = true, ratio = false;
   for (const Check& check : result.checks) {
-    if (!check.region) continue;
-    const Region first = row.marks.empty() ? *check.region : row.marks.front().region;
-    row.common = row.common && first.low == check.region->low && first.high == check.region->high;
+    const auto& [low, high] = check.effect.interval;
+    row.marks.push_back({check.effect.value, low, high, check.region, check.verdict});
+    const auto& first = row.marks.front().region;
+    row.common = row.common && first.has_value() == check.region.has_value() &&
+                 (!first || (first->low == check.region->low && first->high == check.region->high));
     tolerances = tolerances && check.expected && check.tolerance.value_or(0) > 0;
     ratio = check.compared_by == ComparedBy::ratio;
-    const auto& [low, high] = check.effect.interval;
-    row.marks.push_back({check.effect.value, low, high, *check.region, check.verdict});
   }
   if (row.common) {
     row.log = ratio;
@@ -156,14 +156,13 @@ Row row_of(const Hypothesis& hypothesis, const HypothesisResult& result) {
   }
   std::size_t next = 0;
   for (const Check& check : result.checks) {
-    if (!check.region) continue;
     const auto away = [&](double number) {
       return (number - check.expected.value_or(0)) / (tolerances ? *check.tolerance : 1);
     };
     Mark& mark = row.marks[next++];
     mark.value = MetricValue::between(away(mark.value.low), away(mark.value.high));
     mark.low = away(mark.low), mark.high = away(mark.high);
-    mark.region.low = away(mark.region.low), mark.region.high = away(mark.region.high);
+    if (mark.region) mark.region->low = away(mark.region->low), mark.region->high = away(mark.region->high);
   }
   return row;
 }
@@ -188,7 +187,7 @@ std::string point(double x, double y, double radius, const Mark& mark) {
 
 /// The numbers along a row, with their places in per cent; as many as fit side by side on a phone.
 std::vector<std::pair<double, std::string>> labels_of(const Scale& scale, const Row& row) {
-  constexpr double letter = 3.9, gap = 2;  // per cent of the width there
+  constexpr double letter = 3.9, gap = 2, beyond = 4;  // per cent of the width there
   const std::vector<double> ticks = scale.ticks();
   double step = ticks.empty() ? 0 : std::abs(ticks.front());
   for (std::size_t i = 1; i < ticks.size(); ++i) step = std::min(step > 0 ? step : infinity, ticks[i] - ticks[i - 1]);
@@ -197,23 +196,27 @@ std::vector<std::pair<double, std::string>> labels_of(const Scale& scale, const 
     while (digits < 12 && std::abs(std::stod(fmt::format("{:.{}g}", tick, digits)) - tick) > 0.01 * step) ++digits;
   std::vector<std::pair<double, std::string>> all, shown;
   std::vector<double> widths;
-  std::size_t first = 0;  // the one that is shown in any case: no difference, where that is there
+  std::optional<std::size_t> first;  // the one that is shown in any case: no difference, where that is there
   for (const double tick : ticks) {
-    if (row.neutral && std::abs(tick - *row.neutral) < 1e-9) first = all.size();
-    std::string text = digits_text(std::abs(tick) < 1e-12 * std::abs(ticks.back()) ? 0 : tick, digits);
+    const std::string text = digits_text(std::abs(tick) < 1e-12 * std::abs(ticks.back()) ? 0 : tick, digits);
     const auto continuation = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
     const auto letters = static_cast<double>(text.size()) -
                          static_cast<double>(std::count_if(text.begin(), text.end(), continuation)) +
                          (row.unit.empty() ? 0 : 1);
-    widths.push_back(letter * letters + gap);
-    all.emplace_back(scale.at(tick), text + row.unit);
+    const double x = scale.at(tick), width = letter * letters + gap;
+    const bool neutral = row.neutral && std::abs(tick - *row.neutral) < 1e-9;
+    if (!neutral && (x - width / 2 < -beyond || x + width / 2 > 100 + beyond)) continue;
+    if (neutral) first = all.size();
+    widths.push_back(width);
+    all.emplace_back(x, text + row.unit);
   }
   const auto fits = [&](std::size_t i, std::size_t last) {
     return std::abs(all[i].first - all[last].first) >= (widths[i] + widths[last]) / 2;
   };
-  for (std::size_t i = first, last = first; i < all.size(); ++i)
-    if (i == first || fits(i, last)) shown.push_back(all[last = i]);
-  for (std::size_t i = first, last = first; i-- > 0;)
+  const std::size_t begin = first.value_or(0);
+  for (std::size_t i = begin, last = begin; i < all.size(); ++i)
+    if (i == begin || fits(i, last)) shown.push_back(all[last = i]);
+  for (std::size_t i = begin, last = begin; i-- > 0;)
     if (fits(i, last)) shown.push_back(all[last = i]);
   return shown;
 }
@@ -222,16 +225,17 @@ std::string draw(const Row& row) {
   std::vector<double> numbers;
   if (row.neutral) numbers.push_back(*row.neutral);
   for (const Mark& mark : row.marks)
-    numbers.insert(numbers.end(),
-                   {mark.value.low, mark.value.high, mark.low, mark.high, mark.region.low, mark.region.high});
+    for (const double number : {mark.value.low, mark.value.high, mark.low, mark.high,
+                                mark.region.value_or(Region()).low, mark.region.value_or(Region()).high})
+      numbers.push_back(number);
   const Scale scale(numbers, row.log);
   const std::size_t count = row.marks.size();
   const double gap = count > 12 ? 2 : count > 4 ? 4 : 7, radius = count > 12 ? 2.2 : count > 1 ? 3.2 : 5;
   const double bottom = 22 + gap * static_cast<double>(count > 0 ? count - 1 : 0);
   std::string svg =
       fmt::format("<svg class=\"row\" width=\"100%\" height=\"{:.4g}\" aria-hidden=\"true\">", bottom + 15);
-  if (count > 0) {
-    const Region& region = row.marks.front().region;
+  if (count > 0 && row.marks.front().region) {
+    const Region& region = *row.marks.front().region;
     const double left = region.low > -infinity ? scale.at(region.low) : 0;
     const double right = region.high < infinity ? scale.at(region.high) : 100;
     svg += fmt::format("<rect class=\"region\" x=\"{:.2f}%\" width=\"{:.2f}%\" height=\"{:.4g}\"/>", left, right - left,
@@ -246,11 +250,7 @@ std::string draw(const Row& row) {
     svg += fmt::format("<line class=\"neutral\" x1=\"{0:.2f}%\" x2=\"{0:.2f}%\" y2=\"{1:.4g}\"/>",
                        scale.at(*row.neutral), bottom);
   for (const auto& [x, label] : labels_of(scale, row))
-    svg += fmt::format("<text x=\"{:.2f}%\" y=\"{:.4g}\" text-anchor=\"{}\">{}</text>", x, bottom + 12,
-                       x < 4    ? "start"
-                       : x > 96 ? "end"
-                                : "middle",
-                       label);
+    svg += fmt::format("<text x=\"{:.2f}%\" y=\"{:.4g}\">{}</text>", x, bottom + 12, label);
   double y = 11;
   for (const Mark& mark : row.marks) {
     if (std::isfinite(mark.low) || std::isfinite(mark.high)) {
@@ -355,15 +355,16 @@ RowWords words_of(const Study& study, const HypothesisResult& result) {
   words.effect = check.seeds.empty() ? "no value yet" : estimate_text(check.effect, unit);
   if (check.region) words.expected = "expected " + expected_text(hypothesis, check, unit);
   const std::string what = curves ? "loss curves"
-                           : hypothesis.over.empty()
-                               ? hypothesis.metric
-                               : fmt::format("slope of log {} over log {}", hypothesis.metric, hypothesis.over);
+                           : hypothesis.kind == "slope"
+                               ? fmt::format("slope of log {} over log {}", hypothesis.metric, hypothesis.over)
+                               : hypothesis.metric;
   words.about = fmt::format("{}: {}", what, check.label);
   for (const Check& one : result.checks) words.seeds = std::max(words.seeds, one.seeds.size());
   const std::size_t all = result.checks.size();
   if (all == 1) return words;
-  const auto in = std::count_if(result.checks.begin(), result.checks.end(),
-                                [](const Check& c) { return c.region && contains(*c.region, c.effect.value); });
+  const auto in = std::count_if(result.checks.begin(), result.checks.end(), [](const Check& c) {
+    return c.region ? contains(*c.region, c.effect.value) : c.verdict == Verdict::supported;
+  });
   words.about = fmt::format("{} in {} {}", what, all, curves ? "pairs of arms" : "cases");
   words.expected =
       fmt::format("{}: {}, {}; {}", static_cast<std::size_t>(in) == all ? "nearest to failing" : "furthest off",

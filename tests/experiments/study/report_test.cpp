@@ -170,6 +170,11 @@ TEST_CASE("a row is drawn to a scale of its own") {
   const std::string close = surd::report::forest_rows(fixture.study, fixture.analysis).at(1).at("drawing");
   CHECK(contains(close, ">0.707106</text>"));
   CHECK(contains(close, ">0.707107</text>"));
+  // A check of which no region is known is drawn without one.
+  slope.region.reset();
+  const std::string alone = surd::report::forest_rows(fixture.study, fixture.analysis).at(1).at("drawing");
+  CHECK(contains(alone, "class=\"point"));
+  CHECK_FALSE(contains(alone, "class=\"region"));
   // What is not known is not drawn.
   for (const surd::report::Json& row : surd::report::forest_rows(fixture.study, ReportFixture(false).analysis))
     CHECK_FALSE(contains(row.at("drawing"), "point"));
