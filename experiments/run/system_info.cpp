@@ -3,10 +3,12 @@
 #include "autograd/blas.hpp"
 #include "autograd/kernels/simd.hpp"
 #include "experiments/program/version.hpp"
+#include "train/storage/files.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <fstream>
 #include <thread>
@@ -26,6 +28,15 @@ std::string proc_value(const char* file, const std::string& key) {
   return "unknown";
 }
 
+/// XXH3 of the program's file; it is read once.
+const std::string& hash_of_program() {
+  static const std::string hash = [] {
+    const std::string bytes = read_file("/proc/self/exe");
+    return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
+  }();
+  return hash;
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> system_info() {
@@ -33,6 +44,7 @@ std::vector<std::pair<std::string, std::string>> system_info() {
   return {
       {"surd", version()},
       {"git_commit", git_commit()},
+      {"program", hash_of_program()},
       {"real", sizeof(Real) == 4 ? "float" : "double"},
       {"compiler", compiler()},
       {"blas", blas::description()},

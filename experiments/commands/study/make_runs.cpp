@@ -2,6 +2,7 @@
 
 #include "experiments/program/exit_code.hpp"
 #include "experiments/study/execution/outlook.hpp"
+#include "experiments/study/execution/reuse.hpp"
 #include "experiments/study/execution/worker_pool.hpp"
 #include "experiments/study/report/study_tables.hpp"
 #include "experiments/study/report/write_report.hpp"
@@ -12,8 +13,9 @@ namespace {
 /// Writes the report once the runs have ended, prints how they ended, and returns the exit code.
 int finish_study(const StudyFolder& folder, const Study& study, StudyResults& results, const StudyCounts& counts,
                  Console& console) {
-  console.line(fmt::format("{} of {} runs made: {} finished, {} diverged, {} failed", counts.ended(), counts.planned,
-                           counts.finished, counts.diverged, counts.failed));
+  console.line(fmt::format("{} of {} runs made: {} finished, {} diverged, {} failed{}", counts.ended(), counts.planned,
+                           counts.finished, counts.diverged, counts.failed,
+                           counts.reused > 0 ? fmt::format("; {} reused from other studies", counts.reused) : ""));
   for (const std::string& line : failures(study, results)) console.line(line);
   for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
   console.line(fmt::format("\nreport      {}/report.html", folder.path()));
@@ -27,7 +29,9 @@ int make_runs(const StudyFolder& folder, const Study& study, std::optional<std::
   const std::size_t workers = jobs.value_or(usual_jobs(study));
   Console console;
   for (const std::string& line : describe(study)) console.line(line);
-  for (const std::string& line : outlook(study, count(study, folder, results), workers)) console.line(line);
+  const ReusableRuns others(folder.reuse(), folder.keep_checkpoints());
+  const std::size_t to_reuse = reusable(study, results.known(), others);
+  for (const std::string& line : outlook(study, count(study, folder, results), workers, to_reuse)) console.line(line);
   if (!study.quick)  // which is not to be believed anyway
     for (const std::string& line : undecidable_lines(study, decidability_of(study))) console.line(line);
   console.line(fmt::format("folder      {}\n", folder.path()));

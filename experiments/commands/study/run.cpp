@@ -4,6 +4,7 @@
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/study/execution/outlook.hpp"
+#include "experiments/study/execution/reuse.hpp"
 #include "experiments/study/report/group_report.hpp"
 #include "experiments/study/report/study_tables.hpp"
 #include "experiments/study/report/write_report.hpp"
@@ -24,6 +25,7 @@ struct StudyRunArguments : StudyFileArguments {
   bool dry_run = false;
   bool anyway = false;
   bool keep_checkpoints = false;
+  Texts reuse;
 
   void fields(Fields& f) {
     StudyFileArguments::fields(f);
@@ -32,6 +34,7 @@ struct StudyRunArguments : StudyFileArguments {
     f("dry_run", dry_run, "list the runs and make none");
     f("anyway", anyway, "even if no hypothesis can be decided");
     f("keep_checkpoints", keep_checkpoints, "the runs keep their parameters");
+    f("reuse", reuse, "take equal runs from another study's folder", Unit{"folder"});
   }
 };
 
@@ -60,8 +63,8 @@ void expect_folder(const StudyFolder& folder, const Study& study, const StudySou
                "exists already and is not the folder of a study; name another one by --out");
 }
 
-/// Lists every run that is planned so far, and where it will be.
-void list_runs(const StudyFolder& folder, const Study& study) {
+/// Lists every run that is planned so far, and where it will be. The last line says how many there are.
+void list_runs(const StudyFolder& folder, const Study& study, const ReusableRuns* others) {
   StudyResults results(folder, StudyResults::Parts::metrics);
   Console console;
   const std::vector<PlannedRun> runs = plan(study, results.known());
@@ -70,8 +73,17 @@ void list_runs(const StudyFolder& folder, const Study& study) {
     console.line(fmt::format("{} {}", id, folder.run(id)));
   }
   const std::size_t more = runs_at_most(study) - runs.size();
-  console.line(fmt::format("{} run{}{}", runs.size(), runs.size() == 1 ? "" : "s",
-                           study.tuning ? fmt::format("; the tuning adds at most {}", more) : ""));
+  console.line(fmt::format(
+      "{} run{}{}{}", runs.size(), runs.size() == 1 ? "" : "s",
+      study.tuning ? fmt::format("; the tuning adds at most {}", more) : "",
+      others != nullptr ? fmt::format("; {} can be reused", reusable(study, results.known(), *others)) : ""));
+}
+
+/// The studies whose runs the folder may take: those it was begun with, and the ones that are named now.
+std::vector<std::string> all_to_reuse(const StudyFolder& folder, const std::vector<std::string>& named) {
+  std::vector<std::string> all = folder.begun() ? folder.reuse() : std::vector<std::string>();
+  all.insert(all.end(), named.begin(), named.end());
+  return all;
 }
 
 int study_run_command(const StudyRunArguments& arguments);
@@ -89,6 +101,7 @@ int study_group_run(const StudyRunArguments& arguments) {
     studies.push_back(study);
     const Study read = load_study(study.file, study.settings.values, study.quick);
     if (!StudyFolder(study.out).begun()) expect_decidable(read, study);
+    static_cast<void>(folders_to_reuse(study.reuse.values, StudyFolder(study.out)));
   }
   if (!arguments.dry_run) freeze_group(group, folder);
   Console console;
@@ -114,13 +127,18 @@ int study_run_command(const StudyRunArguments& arguments) {
   const StudyFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out);
   expect_folder(folder, written, source, arguments.resume);
   const Study study = folder.begun() ? folder.study() : written;  // it may have been extended
+  const std::vector<std::string> reuse = folders_to_reuse(arguments.reuse.values, folder);
   if (arguments.dry_run) {
-    list_runs(folder, study);
+    const std::vector<std::string> named = all_to_reuse(folder, reuse);
+    const ReusableRuns others(named, folder.begun() ? folder.keep_checkpoints() : arguments.keep_checkpoints);
+    list_runs(folder, study, named.empty() ? nullptr : &others);
     return exit_done;
   }
   if (!folder.begun()) {
     expect_decidable(study, arguments);
-    folder.freeze(source, study, arguments.keep_checkpoints);
+    folder.freeze(source, study, arguments.keep_checkpoints, reuse);
+  } else if (!reuse.empty()) {
+    folder.add_reuse(reuse);
   }
 
   return make_runs(folder, study, arguments.jobs);

@@ -12,9 +12,11 @@ int study_work_command(const StudyFolderArguments& arguments) {
   const Study study = folder.study();
   Console console;
   const StopSignals signals;
-  const bool complete =
-      work_on(folder, study, signals, [&](const std::string& id, RunResult::Status status, const std::string& message) {
+  const bool complete = work_on(
+      folder, study, signals,
+      [&](const std::string& id, RunResult::Status status, const std::string& message, const std::string& reused_from) {
         console.line(fmt::format("{:<9} {}", name_of(status), id));
+        if (!reused_from.empty()) console.line("          reused from " + reused_from);
         if (!message.empty()) console.line("          " + message.substr(0, message.find('\n')));
       });
   if (!complete) return 128 + signals.received();

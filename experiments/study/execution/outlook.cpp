@@ -42,15 +42,18 @@ std::size_t usual_jobs(const Study& study) {
   return std::max<std::size_t>(1, cores() / study.config(0, {}, study.seeds.front()).train.replicas);
 }
 
-std::vector<std::string> outlook(const Study& study, const StudyCounts& counts, std::size_t jobs) {
-  const std::size_t most = runs_at_most(study), left = counts.planned - counts.ended();
-  std::vector<std::string> lines{fmt::format(
-      "runs        {} to make{}{}", left, counts.ended() > 0 ? fmt::format(", {} made", counts.ended()) : "",
-      most > counts.planned ? fmt::format("; with all of the tuning at most {}", most) : "")};
+std::vector<std::string> outlook(const Study& study, const StudyCounts& counts, std::size_t jobs,
+                                 std::size_t reusable) {
+  const std::size_t most = runs_at_most(study), left = counts.planned - counts.ended() - reusable;
+  std::vector<std::string> lines{
+      fmt::format("runs        {} to make{}{}{}", left,
+                  reusable > 0 ? fmt::format(", {} to reuse from other studies", reusable) : "",
+                  counts.ended() > 0 ? fmt::format(", {} made", counts.ended()) : "",
+                  most > counts.planned ? fmt::format("; with all of the tuning at most {}", most) : "")};
   if (left == 0) return lines;
   const auto run = time_of_a_run(study);
   if (!run) return lines;
-  const auto now = static_cast<double>(left), in_the_end = static_cast<double>(most - counts.ended());
+  const auto now = static_cast<double>(left), in_the_end = static_cast<double>(most - counts.ended() - reusable);
   const auto workers = static_cast<double>(std::min(jobs, cores()));
   const bool tunes = most > counts.planned;
   lines.push_back(fmt::format("time        about {}{} with {} worker{}", about(now * run->seconds / workers),

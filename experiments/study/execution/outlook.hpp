@@ -21,7 +21,9 @@ std::optional<RunTime> time_of_a_run(const Study& study);
 /// How many workers a study has unless it is told: as many as there are cores for their threads.
 std::size_t usual_jobs(const Study& study);
 
-/// How many runs there are to make, and how long that may take with so many workers, in lines for a terminal.
-std::vector<std::string> outlook(const Study& study, const StudyCounts& counts, std::size_t jobs);
+/// How many runs there are to make, besides those that are taken from other studies, and how long that may take with so
+/// many workers, in lines for a terminal.
+std::vector<std::string> outlook(const Study& study, const StudyCounts& counts, std::size_t jobs,
+                                 std::size_t reusable = 0);
 
 }  // namespace surd

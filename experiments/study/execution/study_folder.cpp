@@ -80,6 +80,11 @@ std::map<std::uint64_t, double> evaluation_seconds_of(const JsonObject& summary)
   return seconds;
 }
 
+JsonObject outcome_of(const StudyFolder& folder, const std::string& id) {
+  const std::string file = folder.outcome(id);
+  return {read_file(file), file, "remove the folder, and the run is made again"};
+}
+
 std::size_t lines_of(const std::string& file) {
   std::size_t lines = 0;
   if (path_exists(file))
@@ -94,11 +99,14 @@ bool StudyFolder::begun() const { return path_exists(origin_file(path_)); }
 bool StudyFolder::only_prepared() const {
   if (begun()) return false;
   for (const std::string& name : names_in(path_))
-    if (name != "study.yaml" && name != "study.yaml.tmp" && name != "base" && name != "study.json.tmp") return false;
+    if (name != "study.yaml" && name != "study.yaml.tmp" && name != "base" && name != "study.json.tmp" &&
+        (name != "runs" || !names_in(runs()).empty()))
+      return false;
   return true;
 }
 
-void StudyFolder::freeze(const StudySource& source, const Study& study, bool keep_checkpoints) const {
+void StudyFolder::freeze(const StudySource& source, const Study& study, bool keep_checkpoints,
+                         const std::vector<std::string>& reuse) const {
   make_folder(base_folder(path_));
   make_folder(runs());
   write_file_atomically(study_file(), read_file(source.file.string()));
@@ -110,7 +118,8 @@ void StudyFolder::freeze(const StudySource& source, const Study& study, bool kee
                     {"quick", source.quick},
                     {"base_files", copies},
                     {"hash", hash_of(read_file(study_file()))},
-                    {"keep_checkpoints", keep_checkpoints}};
+                    {"keep_checkpoints", keep_checkpoints},
+                    {"reuse", reuse}};
   write_file_atomically(origin_file(path_), origin.dump(2) + "\n");
 }
 
@@ -168,6 +177,29 @@ bool StudyFolder::keep_checkpoints() const {
   return JsonObject(read_file(origin_file(path_)), origin_file(path_), way_out).truth("keep_checkpoints");
 }
 
+std::vector<std::string> StudyFolder::reuse() const {
+  const std::string text = read_file(origin_file(path_));
+  const JsonObject origin(text, origin_file(path_), way_out);
+  if (!origin.has("reuse")) return {};  // of a study that was begun before there was any
+  std::vector<std::string> folders;
+  const Json list = Json::parse(text)["reuse"];
+  origin.require(list.is_array(), "'reuse' is no list");
+  for (const Json& folder : list) {
+    origin.require(folder.is_string(), "'reuse' is no list of folders");
+    folders.push_back(folder.get<std::string>());
+  }
+  return folders;
+}
+
+void StudyFolder::add_reuse(const std::vector<std::string>& folders) const {
+  std::vector<std::string> all = reuse();
+  for (const std::string& folder : folders)
+    if (std::find(all.begin(), all.end(), folder) == all.end()) all.push_back(folder);
+  Json origin = Json::parse(read_file(origin_file(path_)));
+  origin["reuse"] = all;
+  write_file_atomically(origin_file(path_), origin.dump(2) + "\n");
+}
+
 std::string StudyFolder::difference(const Study& other, const StudySource& other_source) const {
   const StudySource frozen = source();
   return surd::difference(content(frozen.file, load_study(frozen), frozen),
@@ -193,28 +225,38 @@ bool StudyFolder::claimed(const std::string& id) const {
 }
 
 void StudyFolder::end(const std::string& id, RunResult::Status status, const std::string& message,
-                      const RunConfig& config) const {
+                      const RunConfig& config, const std::string& reused_from) const {
   make_folder(run(id));
   for (const char* name : {"/config.yaml", "/metrics.jsonl", "/probe.jsonl", "/summary.json", "/log.txt"})
     sync_if_there(run(id) + name);
   Json hashes = Json::object();  // of what the study is judged by
   for (const char* name : {metrics_file, probe_file})
     if (const std::string file = run(id) + "/" + name; path_exists(file)) hashes[name] = hash_of(read_file(file));
-  const Json json{{"status", name_of(status)},
-                  {"message", message},
-                  {"updates", config.train.updates},
-                  {"vocabulary", lines_of(run(id) + "/vocabulary/target.txt")},
-                  {"hashes", hashes}};
+  Json json{{"status", name_of(status)},
+            {"message", message},
+            {"updates", config.train.updates},
+            {"vocabulary", lines_of(run(id) + "/vocabulary/target.txt")},
+            {"hashes", hashes}};
+  if (!reused_from.empty()) json["reused_from"] = reused_from;
   write_file_atomically(outcome(id), json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   std::error_code ignored;
   fs::remove(claim_file(id), ignored);
 }
 
-const RunResult* StudyResults::find(const std::string& id) {
-  if (const auto found = results_.find(id); found != results_.end()) return &found->second;
-  if (!folder_.ended(id)) return nullptr;
-  const std::string file = folder_.outcome(id), folder = folder_.run(id);
-  const JsonObject outcome(read_file(file), file, "remove the folder, and the run is made again");
+bool StudyFolder::logs_unchanged(const std::string& id) const {
+  const JsonObject outcome = outcome_of(*this, id);
+  if (!outcome.has("hashes")) return false;  // nobody can tell
+  const JsonObject hashes = outcome.object("hashes");
+  for (const char* name : {metrics_file, probe_file}) {
+    const std::string file = run(id) + "/" + name;
+    const bool there = path_exists(file);
+    if (there != hashes.has(name) || (there && hash_of(read_file(file)) != hashes.text(name))) return false;
+  }
+  return true;
+}
+
+RunResult StudyFolder::read_outcome(const std::string& id) const {
+  const JsonObject outcome = outcome_of(*this, id);
   RunResult result;
   const std::string status = outcome.text("status");
   const auto names = names_of(result.status);
@@ -224,6 +266,16 @@ const RunResult* StudyResults::find(const std::string& id) {
   result.message = outcome.text("message");
   result.updates = outcome.count("updates");
   result.vocabulary = outcome.count("vocabulary");
+  if (outcome.has("reused_from")) result.reused_from = outcome.text("reused_from");
+  return result;
+}
+
+const RunResult* StudyResults::find(const std::string& id) {
+  if (const auto found = results_.find(id); found != results_.end()) return &found->second;
+  if (!folder_.ended(id)) return nullptr;
+  const std::string folder = folder_.run(id);
+  const JsonObject outcome = outcome_of(folder_, id);
+  RunResult result = folder_.read_outcome(id);
   if (const auto text = left_by_run(folder, metrics_file, outcome))
     result.metrics = decode_metrics(*text, folder + "/" + metrics_file);
   const bool finished = result.status == RunResult::Status::finished;
@@ -253,6 +305,7 @@ StudyCounts count(const Study& study, const StudyFolder& folder, StudyResults& r
       counts.finished += result->status == RunResult::Status::finished;
       counts.diverged += result->status == RunResult::Status::diverged;
       counts.failed += result->status == RunResult::Status::failed;
+      counts.reused += !result->reused_from.empty();
     } else {
       counts.running += folder.claimed(id);
     }

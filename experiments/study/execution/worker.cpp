@@ -4,6 +4,7 @@
 #include "experiments/program/exit_code.hpp"
 #include "experiments/run/run_training.hpp"
 #include "experiments/study/execution/child_process.hpp"
+#include "experiments/study/execution/reuse.hpp"
 #include "train/storage/json_object.hpp"
 
 #include <fcntl.h>
@@ -91,6 +92,12 @@ void remove_remains(const StudyFolder& folder, const std::string& id) {
   expect(!error, folder.run(id), "cannot be removed: {}", error.message());
 }
 
+/// Removes what a worker left that was killed while it took a run from another study.
+void remove_unfinished_copy(const StudyFolder& folder, const std::string& id) {
+  std::error_code ignored;
+  fs::remove_all(unfinished_copy(folder.run(id)), ignored);
+}
+
 class Worker {
  public:
   Worker(const StudyFolder& folder, const Study& study, const StopSignals& signals, const RunEnded& run_ended)
@@ -98,18 +105,22 @@ class Worker {
         study_(study),
         signals_(signals),
         run_ended_(run_ended),
-        keep_checkpoints_(folder.keep_checkpoints()) {}
+        keep_checkpoints_(folder.keep_checkpoints()),
+        reusable_(folder.reuse(), keep_checkpoints_) {}
 
-  /// Makes a run. True where it came to an end, good or bad; false where another worker has it or it was stopped.
+  /// Makes a run, or takes it from another study. True where it came to an end, good or bad; false where another worker
+  /// has it or it was stopped.
   bool make(const PlannedRun& run) {
     const std::string id = run.id(study_);
     const std::unique_ptr<File> claim = folder_.claim(id);
     if (!claim) return false;
+    remove_unfinished_copy(folder_, id);
     if (!keep_checkpoints_) remove_remains(folder_, id);
-    std::error_code ignored;
-    fs::create_directories(folder_.run(id), ignored);
     try {
       const ConfigFile file = study_.config_file(run.arm, run.settings, run.seed);
+      if (take(id, file.config)) return true;
+      std::error_code ignored;
+      fs::create_directories(folder_.run(id), ignored);
       const pid_t child = start_child([&] { return make_run(folder_, id, file, keep_checkpoints_); });
       const ChildEnd end = wait_for_child(child, signals_);
       if (stopped_by_hand(end)) return false;
@@ -121,6 +132,17 @@ class Worker {
   }
 
  private:
+  /// Takes a run from another study; false where none has it.
+  bool take(const std::string& id, const RunConfig& config) {
+    const auto source = reusable_.find(config);
+    if (!source) return false;
+    const RunResult ended = source->folder.read_outcome(source->id);
+    remove_remains(folder_, id);
+    if (!reusable_.copy(*source, folder_.run(id))) return false;
+    folder_.end(id, ended.status, ended.message, config, source->path());
+    run_ended_(id, ended.status, ended.message, source->path());
+    return true;
+  }
   void note(const std::string& id, const ChildEnd& end, const RunConfig& config) {
     if (end.signal == 0 && end.code == exit_done)
       finish(id, RunResult::Status::finished, "", config);
@@ -135,7 +157,7 @@ class Worker {
       fs::remove(RunFolder(folder_.run(id)).checkpoints(), ignored);  // it is empty
     }
     folder_.end(id, status, message, config);
-    run_ended_(id, status, message);
+    run_ended_(id, status, message, "");
   }
 
   const StudyFolder& folder_;
@@ -143,6 +165,7 @@ class Worker {
   const StopSignals& signals_;
   const RunEnded& run_ended_;
   bool keep_checkpoints_;
+  ReusableRuns reusable_;
 };
 
 }  // namespace

@@ -54,7 +54,7 @@ class Pool {
   void start() {
     workers_.insert(start_child([&]() -> int {
       const StopSignals signals;
-      work_on(folder_, study_, signals, [](const std::string&, RunResult::Status, const std::string&) {});
+      work_on(folder_, study_, signals, [](const auto&...) {});
       return exit_done;
     }));
   }
@@ -125,7 +125,8 @@ PoolEnd run_workers(const StudyFolder& folder, const Study& study, std::size_t j
     }
     const StudyCounts counts = count(study, folder, results);
     console.progress(counts.ended(), counts.planned,
-                     fmt::format("{} running, {} diverged, {} failed", counts.running, counts.diverged, counts.failed));
+                     fmt::format("{} running, {} diverged, {} failed{}", counts.running, counts.diverged, counts.failed,
+                                 counts.reused > 0 ? fmt::format(", {} reused", counts.reused) : ""));
     std::this_thread::sleep_for(between_looks);
     pool.reap(told);
   }

@@ -191,8 +191,9 @@ std::string to_markdown(const Study& study, const Analysis& analysis) {
   if (!study.expectation.empty()) text += fmt::format("Expected before the runs: {}\n\n", study.expectation);
   text += amendments_text(study);
   if (study.quick) text += "**A quick run, cut down to be tried: nothing in it is evidence.**\n\n";
-  text += fmt::format("{} runs: {} finished, {} diverged, {} failed, {} not ended. {} seed{} an arm.\n\n",
+  text += fmt::format("{} runs: {} finished, {} diverged, {} failed, {} not ended{}. {} seed{} an arm.\n\n",
                       analysis.runs, analysis.finished, analysis.diverged, analysis.failed, analysis.missing,
+                      analysis.reused > 0 ? fmt::format("; {} taken from other studies", analysis.reused) : "",
                       study.seeds.size(), study.seeds.size() == 1 ? "" : "s");
   for (const ClaimResult& claim : analysis.claims) text += fmt::format("- {}\n", claim.sentence);
   if (!analysis.claims.empty()) text += "\n";

@@ -55,8 +55,10 @@ std::string state(const Study& study, const Analysis& analysis) {
   for (const auto& [number, word] : {std::pair(analysis.diverged, "diverged"), std::pair(analysis.failed, "failed"),
                                      std::pair(analysis.missing, "not ended yet")})
     if (number > 0) endings += fmt::format(", {} {}", number, word);
+  if (endings.empty()) endings = ", none diverged";
+  if (analysis.reused > 0) endings += fmt::format(", {} taken from other studies", analysis.reused);
   return fmt::format("{}, {}; {} of {} finished{}.", count(study.arms.size(), "arm"), count(study.seeds.size(), "seed"),
-                     analysis.finished, count(analysis.runs, "run"), endings.empty() ? ", none diverged" : endings);
+                     analysis.finished, count(analysis.runs, "run"), endings);
 }
 
 }  // namespace

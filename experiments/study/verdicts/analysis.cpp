@@ -35,6 +35,7 @@ void count_runs(Analysis& analysis, const Study& study, const KnownResults& know
     analysis.failed += failed;
     analysis.diverged += diverged;
     analysis.finished += !failed && !diverged;
+    analysis.reused += !result->reused_from.empty();
   }
   for (Endings& endings : analysis.endings)
     endings.diverged_interval = statistics::wilson(endings.diverged, endings.runs - endings.failed);

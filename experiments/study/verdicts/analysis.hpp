@@ -72,6 +72,7 @@ struct ClaimResult {
 /// What the runs of a study say. Holds nothing that depends on time or order of the runs.
 struct Analysis {
   std::size_t runs = 0, finished = 0, diverged = 0, failed = 0, missing = 0;
+  std::size_t reused = 0;  ///< of those that have ended: taken from another study
   std::vector<ArmSummary> summaries;
   std::vector<Endings> endings;
   std::vector<Tuned> tuned;  ///< by arm; empty without tuning

@@ -1,0 +1,174 @@
+#include "experiments/study/execution/reuse.hpp"
+
+#include "experiments/config/settings.hpp"
+#include "experiments/program/usage_error.hpp"
+#include "experiments/run/fingerprint.hpp"
+#include "experiments/run/run_folder.hpp"
+#include "experiments/run/system_info.hpp"
+#include "train/storage/json_object.hpp"
+
+#include <fcntl.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace surd {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string absolute(const std::string& folder) {
+  std::error_code error;
+  const fs::path path = fs::weakly_canonical(folder, error);
+  expect_usage(!error, folder, "cannot be looked up: {}", error.message());
+  return path.string();
+}
+
+std::string config_key(const std::string& text) {
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+/// The ids of all runs that have ended in a study's folder, whatever study that is.
+std::vector<std::string> ended_runs(const StudyFolder& folder) {
+  std::vector<std::string> ids;
+  std::error_code error;
+  for (auto entry = fs::recursive_directory_iterator(folder.runs(), error);
+       !error && entry != fs::recursive_directory_iterator(); entry.increment(error))
+    if (entry->path().filename() == "outcome.json")
+      ids.push_back(entry->path().parent_path().lexically_relative(folder.runs()).generic_string());
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+/// What decides the bits of a run beside its config and its data.
+std::vector<std::pair<std::string, std::string>> decisive_system() {
+  std::vector<std::pair<std::string, std::string>> kept;
+  for (auto& [key, value] : system_info())
+    if (key != "cores" && key != "memory") kept.emplace_back(key, value);
+  return kept;
+}
+
+bool same_system(const std::vector<std::pair<std::string, std::string>>& system, const JsonObject& summary) {
+  return std::all_of(system.begin(), system.end(), [&](const auto& fact) {
+    return summary.has(fact.first) && summary.text(fact.first) == fact.second;
+  });
+}
+
+void copy_file(const std::string& from, const std::string& to) {
+  File(to, O_WRONLY | O_CREAT | O_TRUNC).write(read_file(from));
+}
+
+void copy_folder(const std::string& from, const std::string& to) {
+  std::error_code error;
+  fs::create_directories(to, error);
+  expect(!error, to, "cannot be made: {}", error.message());
+  for (const std::string& name : names_in(from)) copy_file(from + "/" + name, to + "/" + name);
+}
+
+}  // namespace
+
+std::vector<std::string> folders_to_reuse(const std::vector<std::string>& named, const StudyFolder& own) {
+  std::vector<std::string> folders;
+  const auto add = [&](const std::string& folder) {
+    const std::string path = absolute(folder);
+    if (std::find(folders.begin(), folders.end(), path) == folders.end()) folders.push_back(path);
+  };
+  for (const std::string& folder : named) {
+    const std::string option = "--reuse " + folder;
+    expect_usage(is_folder(folder), option, "there is no such folder; name the --out of a surd study run");
+    expect_usage(absolute(folder) != absolute(own.path()), option,
+                 "is the study's own folder, whose runs are used anyway; name that of another study");
+    bool found = StudyFolder(folder).begun();
+    if (found) {
+      add(folder);
+      continue;
+    }
+    for (const std::string& name : names_in(folder)) {
+      const std::string within = folder + "/" + name;
+      if (!is_folder(within) || !StudyFolder(within).begun()) continue;
+      found = true;
+      if (absolute(within) != absolute(own.path())) add(within);
+    }
+    expect_usage(found, option,
+                 "is not the folder of a study: neither it nor a folder in it has a study.json; name the --out of a "
+                 "surd study run");
+  }
+  return folders;
+}
+
+ReusableRuns::ReusableRuns(const std::vector<std::string>& folders, bool with_checkpoints)
+    : with_checkpoints_(with_checkpoints) {
+  if (folders.empty()) return;
+  system_ = decisive_system();
+  for (const std::string& path : folders) {
+    const StudyFolder folder(path);
+    if (!folder.begun() || (with_checkpoints && !folder.keep_checkpoints())) continue;
+    for (const std::string& id : ended_runs(folder)) {
+      const std::string config = RunFolder(folder.run(id)).config();
+      if (path_exists(config)) by_config_[config_key(read_file(config))].push_back({folder, id});
+    }
+  }
+}
+
+std::optional<ReusableRuns::Source> ReusableRuns::find(const RunConfig& config) const {
+  if (by_config_.empty()) return std::nullopt;
+  const std::string text = to_yaml(config);
+  const auto found = by_config_.find(config_key(text));
+  if (found == by_config_.end()) return std::nullopt;
+  for (const Source& source : found->second) {
+    try {
+      const RunFolder run(source.path());
+      if (source.folder.read_outcome(source.id).status == RunResult::Status::failed) continue;
+      const JsonObject summary(read_file(run.summary()), run.summary(), "it was changed");
+      if (summary.count("resumed_at") == 0 && same_system(system_, summary) && read_file(run.config()) == text &&
+          source.folder.logs_unchanged(source.id) && same_data(source, config))
+        return source;
+    } catch (const Error&) {  // a file is missing or damaged: the run is made instead
+    }
+  }
+  return std::nullopt;
+}
+
+bool ReusableRuns::same_data(const Source& source, const RunConfig& config) const {
+  std::string key = std::to_string(config.seed) + "\n";
+  for (const auto& [name, value] : settings_of(YamlDocument::parse(to_yaml(config), "resolved config").root()))
+    if (name.rfind("task.", 0) == 0) key += name + "=" + value + "\n";
+  auto data = data_.find(key);
+  if (data == data_.end())
+    data = data_.emplace(key, to_json_text(fingerprint(config.task.make()->load(config.seed)))).first;
+  return read_file(RunFolder(source.path()).data()) == data->second;
+}
+
+bool ReusableRuns::copy(const Source& source, const std::string& run) const {
+  const RunFolder from(source.path()), to(unfinished_copy(run));
+  std::error_code error;
+  try {
+    fs::remove_all(to.path, error);
+    copy_folder(from.vocabulary(), to.vocabulary());
+    if (with_checkpoints_) copy_folder(from.checkpoints(), to.checkpoints());
+    for (const char* name : {"config.yaml", "data.json", "metrics.jsonl", "probe.jsonl", "summary.json", "log.txt"})
+      if (path_exists(from.path + "/" + name)) copy_file(from.path + "/" + name, to.path + "/" + name);
+    fs::rename(to.path, run, error);
+    if (!error) return true;
+  } catch (const Error&) {  // removed meanwhile, or no room: whoever makes the run will say so
+  }
+  fs::remove_all(to.path, error);
+  return false;
+}
+
+std::size_t reusable(const Study& study, const KnownResults& known, const ReusableRuns& runs) {
+  std::size_t count = 0;
+  for (const PlannedRun& run : plan(study, known)) {
+    if (known(run.id(study)) != nullptr) continue;
+    try {
+      count += runs.find(study.config(run.arm, run.settings, run.seed)).has_value();
+    } catch (const ConfigError&) {  // by extending a grid the tuning came to a value that is not allowed
+    }
+  }
+  return count;
+}
+
+std::string unfinished_copy(const std::string& run) { return run + ".copy"; }
+
+}  // namespace surd
