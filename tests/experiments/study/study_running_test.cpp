@@ -1,7 +1,7 @@
 #include "experiments/program/text_format.hpp"
 #include "experiments/study/execution/metric_value.hpp"
-#include "experiments/study/execution/study_folder.hpp"
 #include "experiments/study/execution/reuse.hpp"
+#include "experiments/study/execution/study_folder.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/experiments/study/study_files.hpp"
 
