@@ -103,7 +103,7 @@ class Scale {
 
   static std::vector<double> multiples(double low, double high) {
     double step = std::pow(10, std::floor(std::log10(high - low)));
-    for (const double part : {0.2, 0.25, 0.5, 1.0}) {
+    for (const double part : {0.2, 0.25, 0.5, 1.0, 2.0}) {
       if ((high - low) / (part * step) >= most_ticks) continue;
       step *= part;
       break;
@@ -129,7 +129,8 @@ struct Mark {
 
 struct Row {
   std::vector<Mark> marks;
-  bool common = true;  ///< of all marks the same is expected
+  bool common = true;         ///< of all marks the same is expected
+  bool in_tolerances = true;  ///< where it is not: what is drawn is a distance, in tolerances
   bool log = false;
   std::optional<double> neutral;  ///< no difference
   std::string unit;               ///< on the axis
@@ -138,14 +139,14 @@ struct Row {
 /// Where the arms are to have different values, the row shows the distance of each from its own, in tolerances.
 Row row_of(const Hypothesis& hypothesis, const HypothesisResult& result) {
   Row row;
-  bool tolerances = true, ratio = false;
+  bool ratio = false;
   for (const Check& check : result.checks) {
     const auto& [low, high] = check.effect.interval;
     row.marks.push_back({check.effect.value, low, high, check.region, check.verdict});
     const auto& first = row.marks.front().region;
     row.common = row.common && first.has_value() == check.region.has_value() &&
                  (!first || (first->low == check.region->low && first->high == check.region->high));
-    tolerances = tolerances && check.expected && check.tolerance.value_or(0) > 0;
+    row.in_tolerances = row.in_tolerances && check.expected && check.tolerance.value_or(0) > 0;
     ratio = check.compared_by == ComparedBy::ratio;
   }
   if (row.common) {
@@ -157,7 +158,7 @@ Row row_of(const Hypothesis& hypothesis, const HypothesisResult& result) {
   std::size_t next = 0;
   for (const Check& check : result.checks) {
     const auto away = [&](double number) {
-      return (number - check.expected.value_or(0)) / (tolerances ? *check.tolerance : 1);
+      return (number - check.expected.value_or(0)) / (row.in_tolerances ? *check.tolerance : 1);
     };
     Mark& mark = row.marks[next++];
     mark.value = MetricValue::between(away(mark.value.low), away(mark.value.high));
@@ -379,7 +380,9 @@ Json forest_rows(const Study& study, const Analysis& analysis, const std::string
     const Hypothesis& hypothesis = study.hypotheses[result.hypothesis];
     const Row row = row_of(hypothesis, result);
     RowWords words = words_of(study, result);
-    if (!row.common) words.about += "; drawn: how far each is from its own expected value";
+    if (!row.common)
+      words.about += fmt::format("; drawn: how far each is from its own expected value{}",
+                                 row.in_tolerances ? ", in tolerances" : "");
     if (hypothesis.contradicts)
       words.about += fmt::format("; where it holds, it speaks against claim {}", hypothesis.claim);
     const std::string and_expected = words.expected.empty() ? "" : "; " + words.expected;

@@ -139,7 +139,7 @@ TEST_CASE("the first screen has the question, the answer in a sentence and a row
   CHECK(contains(rows[4], "<span aria-hidden=\"true\">✗</span> refuted"));
   CHECK(contains(rows[5], "2 of 4 as expected"));
   CHECK(contains(rows[5], "furthest off: alpha=&lt;one&gt;, d_k=4, 0.465 [0.46, 0.47]; expected 0.5 ± 0.025"));
-  CHECK(contains(rows[5], "how far each is from its own expected value"));
+  CHECK(contains(rows[5], "how far each is from its own expected value, in tolerances"));
   std::size_t points = 0;
   for (std::size_t at = 0; (at = rows[5].find("class=\"point", at)) != std::string::npos; ++at) ++points;
   CHECK(points == 4);
@@ -170,6 +170,16 @@ TEST_CASE("a row is drawn to a scale of its own") {
   const std::string close = surd::report::forest_rows(fixture.study, fixture.analysis).at(1).at("drawing");
   CHECK(contains(close, ">0.707106</text>"));
   CHECK(contains(close, ">0.707107</text>"));
+  // However wide it is, a row has few numbers.
+  for (const double wide : {1.0, 3.0, 4.4, 5.0, 7.0, 8.9}) {
+    CAPTURE(wide);
+    slope.effect = {0.5 * wide, {0, wide}}, slope.region = surd::Region{0, wide, true};
+    const std::string row = surd::report::forest_rows(fixture.study, fixture.analysis).at(1).at("drawing");
+    std::size_t numbers = 0;
+    for (std::size_t at = 0; (at = row.find("<text", at)) != std::string::npos; ++at) ++numbers;
+    CHECK(numbers >= 2);
+    CHECK(numbers <= 6);
+  }
   // A check of which no region is known is drawn without one.
   slope.region.reset();
   const std::string alone = surd::report::forest_rows(fixture.study, fixture.analysis).at(1).at("drawing");
