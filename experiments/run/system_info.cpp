@@ -3,7 +3,6 @@
 #include "autograd/blas.hpp"
 #include "autograd/kernels/simd.hpp"
 #include "experiments/program/version.hpp"
-#include "train/storage/files.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -11,6 +10,7 @@
 #include <xxhash.h>
 
 #include <fstream>
+#include <iterator>
 #include <thread>
 
 namespace surd {
@@ -28,11 +28,12 @@ std::string proc_value(const char* file, const std::string& key) {
   return "unknown";
 }
 
-/// XXH3 of the program's file; it is read once.
+/// XXH3 of the program's file, which is read once; "unknown" where it cannot be.
 const std::string& hash_of_program() {
   static const std::string hash = [] {
-    const std::string bytes = read_file("/proc/self/exe");
-    return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
+    std::ifstream file("/proc/self/exe", std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    return bytes.empty() ? "unknown" : fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
   }();
   return hash;
 }

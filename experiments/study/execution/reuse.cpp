@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, std::string>> decisive_system() {
 
 bool same_system(const std::vector<std::pair<std::string, std::string>>& system, const JsonObject& summary) {
   return std::all_of(system.begin(), system.end(), [&](const auto& fact) {
-    return summary.has(fact.first) && summary.text(fact.first) == fact.second;
+    return fact.second != "unknown" && summary.has(fact.first) && summary.text(fact.first) == fact.second;
   });
 }
 
