@@ -102,6 +102,9 @@ void TrainOptions::fields(Fields& f) {
     Unit{"pairs"});
   f("evaluate_at_start", evaluate_at_start,
     "evaluate before the first update as well, logged as update 0; it does not count for the best or for patience");
+  f("evaluate_splits", evaluate_splits,
+    "further splits of the task, e.g. [test, test_long], that are evaluated once the run is finished, into "
+    "summary.json");
   f("metric", metric, "on the validation split: what the best checkpoint and early stopping go by");
   f("patience", patience, "stop after so many evaluations without improvement; null: never", Unit{"evaluations"},
     at_least(1));

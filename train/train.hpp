@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace surd {
 
@@ -28,6 +29,7 @@ struct TrainOptions {
   std::size_t evaluate_every = 200;
   std::size_t evaluate_sequences = 200;
   bool evaluate_at_start = false;
+  std::vector<std::string> evaluate_splits;  ///< by whoever calls train(), which knows two splits only
   Metric metric = Metric::loss;
   std::optional<std::size_t> patience;
   std::optional<double> stop_at;

@@ -117,6 +117,7 @@ class Check : public Fields {
     if (value) number(field, *value);
   }
   void visit(const Field&, Word&) override {}
+  void visit(const Field&, std::vector<std::string>&) override {}
   void visit_group(const Field& field, const Members& members) override { nested(field, "", members); }
   void visit_choice(const Field& field, const char*, AnyChoice& choice) override {
     nested(field, "", [&](Fields& f) { choice.fields(f); });

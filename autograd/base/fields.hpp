@@ -87,8 +87,8 @@ class Fields {
   virtual ~Fields() = default;
 
   /// One field: bool, std::size_t, double, std::string, an optional number, an enumeration (with `names_of` found by
-  /// argument-dependent look-up, in the order of the enumerators), a Word, a nested options struct, or a vector of
-  /// options structs. Attributes: Range, When, Unit.
+  /// argument-dependent look-up, in the order of the enumerators), a Word, a vector of texts, a nested options struct,
+  /// or a vector of options structs. Attributes: Range, When, Unit.
   template <class T, class... Attributes>
   void operator()(const char* name, T& value, const char* help, const Attributes&... attributes);
 
@@ -115,6 +115,7 @@ class Fields {
   virtual void visit(const Field&, std::optional<std::size_t>&) = 0;
   virtual void visit(const Field&, std::optional<double>&) = 0;
   virtual void visit(const Field&, Word&) = 0;
+  virtual void visit(const Field&, std::vector<std::string>&) = 0;
   virtual void visit_group(const Field&, const Members& members) = 0;
   virtual void visit_choice(const Field&, const char* selector, AnyChoice& choice) = 0;
   /// A list of groups: `members(i)` lists the fields of element i, `resize` sets their number.
@@ -188,7 +189,7 @@ void Fields::operator()(const char* name, T& value, const char* help, const Attr
     visit(field, word);
   } else if constexpr (detail::has_fields<T>::value) {
     visit_group(field, [&](Fields& f) { value.fields(f); });
-  } else if constexpr (detail::is_vector<T>::value) {
+  } else if constexpr (detail::is_vector<T>::value && !std::is_same_v<T, std::vector<std::string>>) {
     visit_list(
         field, value.size(), [&](std::size_t size) { value.resize(size); },
         [&](std::size_t i, Fields& f) { value[i].fields(f); });

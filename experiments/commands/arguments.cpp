@@ -27,8 +27,9 @@ std::string spelled(std::string name) {
 class ArgumentFields : public Fields {
  private:
   [[noreturn]] static void refuse(const Field& field) {
-    throw Error(fmt::format("{}: a command line has no place for a mapping or a list of them", field.name));
+    throw Error(fmt::format("{}: a command line has no place for a mapping or a list", field.name));
   }
+  void visit(const Field& field, std::vector<std::string>&) override { refuse(field); }
   void visit_group(const Field& field, const Members&) override { refuse(field); }
   void visit_choice(const Field& field, const char*, AnyChoice&) override { refuse(field); }
   void visit_list(const Field& field, std::size_t, const std::function<void(std::size_t)>&,

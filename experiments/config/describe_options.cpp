@@ -55,6 +55,9 @@ class Describer : public Fields {
     if (dynamic_cast<RawYaml*>(&value) != nullptr) return add(field, value.allowed(), "", "");
     add(field, "word", scalar_text(value), value.allowed());
   }
+  void visit(const Field& field, std::vector<std::string>& value) override {
+    add(field, "list of texts", fmt::format("[{}]", fmt::join(value, ", ")), "");
+  }
 
   void nested(const Field& field, const std::string& element, const Members& members) {
     Describer inner(path_of(field.name) + element + ".", condition_of(field));

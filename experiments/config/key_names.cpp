@@ -29,6 +29,7 @@ class KeyNames : public Fields {
     add(field);
     take(field.name, value.choices());
   }
+  void visit(const Field& field, std::vector<std::string>&) override { add(field); }
   void visit_group(const Field& field, const Members&) override { add(field); }
   void visit_choice(const Field& field, const char* selector, AnyChoice& choice) override {
     if (*field.name != '\0') {

@@ -137,6 +137,19 @@ class Reader : public Fields {
     raw->node = node != nullptr ? std::optional<YamlNode>(*node) : std::nullopt;
     level_->values.push_back({field.name, "", node});
   }
+  void visit(const Field& field, std::vector<std::string>& value) override {
+    const YamlNode* node = find(field);
+    if (node != nullptr && node->kind != YamlNode::Kind::list) {
+      refuse(*node, field.name, fmt::format("must be a list such as [a, b]; got {}", node->described()));
+    } else if (node != nullptr) {
+      Names texts(node->children.size());
+      for (std::size_t i = 0; i < texts.size(); ++i)
+        if (const Complaint complaint = read_scalar(node->children[i], field.range, texts[i]))
+          refuse(node->children[i], fmt::format("{}[{}]", field.name, i), *complaint);
+      value = std::move(texts);
+    }
+    level_->values.push_back({field.name, fmt::format("[{}]", fmt::join(value, ", ")), node});
+  }
 
   void read_mapping(const YamlNode* node, std::string path, Origin origin, const Members& members) {
     Level level{node, std::move(path), std::move(origin)};

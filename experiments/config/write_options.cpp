@@ -62,6 +62,15 @@ class Writer : public Fields {
     single(field, value);
   }
   void visit(const Field& field, Word& value) override { single(field, value); }
+  void visit(const Field& field, std::vector<std::string>& value) override {
+    if (!field.read) return;
+    comment(field);
+    YAML::Emitter emitter;
+    emitter << YAML::Flow << YAML::BeginSeq;
+    for (const std::string& text : value) emitter << text;
+    emitter << YAML::EndSeq;
+    key(field, ' ' + std::string(emitter.c_str()));
+  }
 
   void visit_group(const Field& field, const Members& members) override {
     if (!field.read) return;

@@ -1,16 +1,32 @@
 #include "experiments/run/experiment.hpp"
 
+#include "experiments/config/config_error.hpp"
 #include "experiments/program/text_format.hpp"
+
+#include <algorithm>
 
 namespace surd {
 
 namespace {
 
-/// Refuses a run that would stop in the middle at a sentence the model has no positions for.
-void expect_positions(const Dataset& dataset, const Transformer& model) {
+/// Refuses a run that would have no split to evaluate at its end.
+void expect_splits(const Corpus& corpus, const std::vector<std::string>& names) {
+  std::vector<std::string> known;
+  for (const Split& split : corpus.splits)
+    if (!split.pairs.empty()) known.push_back(split.name);
+  for (const std::string& name : names) {
+    expect_option(includes(known, name), "train.evaluate_splits", "the task has no split '{}' with pairs in it{}", name,
+                  not_among(name, known));
+    expect_option(std::count(names.begin(), names.end(), name) == 1, "train.evaluate_splits",
+                  "'{}' stands there twice; remove one", name);
+  }
+}
+
+/// Refuses a run that would stop in the middle, or at its end, at a sentence the model has no positions for.
+void expect_positions(const Dataset& dataset, const Transformer& model, const std::vector<std::string>& splits) {
   std::size_t longest = 0, pair = 0;
-  const char* split = "";
-  for (const char* name : {"train", "valid"}) {
+  std::string split;
+  for (const std::string& name : splits) {
     const std::vector<SentencePair>& pairs = dataset.split(name);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       const std::size_t length = std::max(pairs[i].source.size(), pairs[i].target.size() + 1);
@@ -56,7 +72,12 @@ Experiment::Experiment(const ConfigFile& file, const std::string& vocabulary) {
   attempt([&] { model = std::make_unique<Model>(config, dataset->codec); });
   attempt([&] { schedule = config.schedule.make(config.train.updates); });
   if (model) attempt([&] { optimizer = config.optimizer.make(model->parameters()); });
-  if (model && loaded) attempt([&] { expect_positions(*dataset, model->transformer()); });
+  if (loaded)
+    attempt([&] {
+      expect_splits(corpus, config.train.evaluate_splits);
+      splits.insert(splits.end(), config.train.evaluate_splits.begin(), config.train.evaluate_splits.end());
+    });
+  if (model && loaded) attempt([&] { expect_positions(*dataset, model->transformer(), splits); });
   if (loaded)
     attempt(
         [&] { padding_share = Batcher(dataset->split("train"), config.train.batching, config.seed).padding_share(0); });

@@ -35,7 +35,8 @@ struct Experiment {
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<Schedule> schedule;
-  double padding_share = 0;  ///< share of padding in the batches of the first epoch
+  std::vector<std::string> splits = {"train", "valid"};  ///< all that the run looks at
+  double padding_share = 0;                              ///< share of padding in the batches of the first epoch
 };
 
 /// The lines a run begins with: task, model, parameters, every factor with its resolved value, tying, optimizer,

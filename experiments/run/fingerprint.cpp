@@ -47,9 +47,9 @@ Fingerprint parse_fingerprint(const std::string& text, const std::string& name) 
   return result;
 }
 
-std::string difference(const Fingerprint& before, const Fingerprint& after) {
+std::string difference(const Fingerprint& before, const Fingerprint& after, const std::vector<std::string>& splits) {
   std::string lines;
-  for (const char* name : {"train", "valid"}) {
+  for (const std::string& name : splits) {
     const auto found = before.find(name);
     const SplitFingerprint old = found == before.end() ? SplitFingerprint() : found->second, now = after.at(name);
     if (old.hash == now.hash && old.pairs == now.pairs) continue;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace surd {
 
@@ -23,7 +24,7 @@ std::string to_json_text(const Fingerprint& fingerprint);
 /// Reads the text of data.json. Throws Error, naming the file `name`, for any other text.
 Fingerprint parse_fingerprint(const std::string& text, const std::string& name);
 
-/// What differs in the splits that training looks at, "train" and "valid", a line each; "" where nothing does.
-std::string difference(const Fingerprint& before, const Fingerprint& after);
+/// What differs in these splits, which `after` has, a line each; "" where nothing does.
+std::string difference(const Fingerprint& before, const Fingerprint& after, const std::vector<std::string>& splits);
 
 }  // namespace surd

@@ -45,11 +45,11 @@ void RunFolder::begin(const std::string& config_text, const Corpus& corpus, cons
   write_file_atomically(config(), config_text);
 }
 
-void RunFolder::expect_same_data(const Corpus& corpus) const {
+void RunFolder::expect_same_data(const Corpus& corpus, const std::vector<std::string>& splits) const {
   expect(path_exists(data()), data(),
          "is missing, so nobody can tell whether the data are still the same; put it back, or train into another "
          "folder by --out");
-  const std::string changes = difference(parse_fingerprint(read_file(data()), data()), fingerprint(corpus));
+  const std::string changes = difference(parse_fingerprint(read_file(data()), data()), fingerprint(corpus), splits);
   expect_usage(
       changes.empty(), path,
       "the data are not those that the run was begun with, so it cannot go on with them:{}\nput the files back "

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace surd {
 
@@ -42,9 +43,9 @@ struct RunFolder {
   void create() const;
   /// Writes what a run is made from, the config last: where it stands, the rest does too. Throws Error.
   void begin(const std::string& config, const Corpus& corpus, const TextCodec& codec) const;
-  /// Throws UsageError where the run would train or validate on other data than it was begun with, and Error where that
-  /// cannot be told because data.json is missing or damaged.
-  void expect_same_data(const Corpus& corpus) const;
+  /// Throws UsageError where one of these splits is not what it was when the run was begun, and Error where that cannot
+  /// be told because data.json is missing or damaged.
+  void expect_same_data(const Corpus& corpus, const std::vector<std::string>& splits) const;
   /// Keeps every other process from training in this folder until the result is destroyed, or this process ends. Throws
   /// Error where another one is there already.
   std::unique_ptr<File> lock() const;

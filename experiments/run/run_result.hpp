@@ -25,6 +25,8 @@ struct RunResult {
   std::map<std::string, double> summary;  ///< the numbers of summary.json, e.g. "wall_seconds"
   /// Wall-clock seconds until each evaluation of the last process had ended, by update.
   std::map<std::uint64_t, double> evaluation_seconds = {};
+  /// At the end of a finished run, on the splits that train.evaluate_splits names.
+  std::map<std::string, EvaluationRecord> splits = {};
   std::uint64_t updates = 0;     ///< how many the config asked for
   std::size_t vocabulary = 0;    ///< size of the target vocabulary
   std::string reused_from = "";  ///< the run folder of another study that it was taken from, if it was

@@ -14,6 +14,24 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// What a finished run is evaluated on besides the validation split, which it is at its end as well.
+Json evaluate_splits(const Training& training, const TrainOptions& options, const Dataset& dataset, Console& console) {
+  Json splits = Json::object();
+  for (const std::string& name : options.evaluate_splits) {
+    const Evaluation evaluation =
+        evaluate(training.model, dataset.split(name), {evaluation_batch_size, options.evaluate_sequences});
+    Json& split = splits[name] = Json{{"loss", evaluation.loss},
+                                      {"perplexity", evaluation.perplexity},
+                                      {"token_accuracy", evaluation.token_accuracy}};
+    if (evaluation.decoded > 0) split["sequence_accuracy"] = evaluation.sequence_accuracy;
+    const std::string sequences =
+        evaluation.decoded > 0 ? fmt::format("  sequences {:6.2f} %", 100 * evaluation.sequence_accuracy) : "";
+    console.line(fmt::format("{} loss {:7.4f}  tokens {:6.2f} %{}", name, evaluation.loss,
+                             100 * evaluation.token_accuracy, sequences));
+  }
+  return splits;
+}
+
 Json to_json(const std::optional<EvaluationRecord>& evaluation) {
   if (!evaluation) return nullptr;
   Json json{{"loss", evaluation->loss},
@@ -24,8 +42,7 @@ Json to_json(const std::optional<EvaluationRecord>& evaluation) {
 }
 
 void write_summary(const RunFolder& folder, const Json& outcome, std::uint64_t updates, const ParameterSet& parameters,
-                   const RunListener& listener, std::uint64_t resumed_at) {
-  const double seconds = listener.seconds();
+                   const RunListener& listener, std::uint64_t resumed_at, double seconds) {
   Json summary = outcome;
   summary["updates"] = updates;
   summary["parameters"] = parameters.element_count();
@@ -64,8 +81,8 @@ Progress restore(const RunFolder& folder, const RunConfig& config, ParameterSet&
 }
 
 /// Trains until the end, a stop signal or divergence, writes the summary, and returns the exit code.
-int run(const Training& training, const RunConfig& config, const RunFolder& folder, const Progress& progress,
-        const RunRequest& request, Console& console) {
+int run(const Training& training, const Dataset& dataset, const RunConfig& config, const RunFolder& folder,
+        const Progress& progress, const RunRequest& request, Console& console) {
   const StopSignals signals;
   RunListener listener(console, folder, config, training, progress.position, signals, request.after_update,
                        request.checkpoints);
@@ -76,22 +93,24 @@ int run(const Training& training, const RunConfig& config, const RunFolder& fold
     console.fail(diverged.what());
     write_summary(folder,
                   {{"finished", false}, {"diverged", {{"update", diverged.update()}, {"where", diverged.where()}}}},
-                  diverged.update() - 1, training.parameters, listener, progress.state.update);
+                  diverged.update() - 1, training.parameters, listener, progress.state.update, listener.seconds());
     return exit_diverged;
   }
-  write_summary(folder, {{"finished", state.finished}, {"diverged", nullptr}}, state.update, training.parameters,
-                listener, progress.state.update);
+  const double seconds = listener.seconds();
+  Json outcome{{"finished", state.finished}, {"diverged", nullptr}};
+  if (state.finished) outcome["splits"] = evaluate_splits(training, config.train, dataset, console);
+  write_summary(folder, outcome, state.update, training.parameters, listener, progress.state.update, seconds);
   console.end_progress();
   if (!state.finished) {
     console.warn(fmt::format("interrupted after update {}; --resume goes on from there", state.update));
     return 128 + signals.received();
   }
-  console.line(fmt::format(
-      "{} after {} updates in {}: best {} {:.4f} at update {};\n{} tokens/s, peak memory {:.0f} MB",
-      styled("finished", Console::Style::green, STDOUT_FILENO), with_commas(state.update),
-      clock_time(listener.seconds()), name_of(config.train.metric), state.best.value_or(0), state.best_update,
-      with_commas(static_cast<std::uint64_t>(static_cast<double>(listener.tokens()) / listener.seconds())),
-      static_cast<double>(peak_memory_bytes()) / 1e6));
+  console.line(
+      fmt::format("{} after {} updates in {}: best {} {:.4f} at update {};\n{} tokens/s, peak memory {:.0f} MB",
+                  styled("finished", Console::Style::green, STDOUT_FILENO), with_commas(state.update),
+                  clock_time(seconds), name_of(config.train.metric), state.best.value_or(0), state.best_update,
+                  with_commas(static_cast<std::uint64_t>(static_cast<double>(listener.tokens()) / seconds)),
+                  static_cast<double>(peak_memory_bytes()) / 1e6));
   return exit_done;
 }
 
@@ -105,7 +124,7 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
   Model& model = *experiment.model;
   Optimizer& optimizer = *experiment.optimizer;
   Schedule& schedule = *experiment.schedule;
-  if (resuming) folder.expect_same_data(experiment.corpus);
+  if (resuming) folder.expect_same_data(experiment.corpus, experiment.splits);
 
   // Everything that can be wrong with the config has been looked at; only now is anything written.
   folder.create();
@@ -125,7 +144,7 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
       resuming ? restore(folder, config, model.parameters(), optimizer, schedule, console) : Progress();
   const Training training{model.transformer(),    model.parameters(),     optimizer,  schedule,
                           dataset.split("train"), dataset.split("valid"), config.seed};
-  return run(training, config, folder, progress, request, console);
+  return run(training, dataset, config, folder, progress, request, console);
 }
 
 }  // namespace surd

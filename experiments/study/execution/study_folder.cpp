@@ -85,6 +85,32 @@ JsonObject outcome_of(const StudyFolder& folder, const std::string& id) {
   return {read_file(file), file, "remove the folder, and the run is made again"};
 }
 
+/// The evaluations of a summary on further splits.
+std::map<std::string, EvaluationRecord> splits_of(const JsonObject& summary) {
+  std::map<std::string, EvaluationRecord> splits;
+  if (!summary.has("splits")) return splits;  // the run diverged, or an older version made it
+  const JsonObject all = summary.object("splits");
+  for (const std::string& name : all.keys()) {
+    const JsonObject split = all.object(name);
+    EvaluationRecord& record = splits[name];
+    record.update = summary.count("updates");
+    record.loss = split.real("loss");
+    record.perplexity = split.real("perplexity");
+    record.token_accuracy = split.real("token_accuracy");
+    if (split.has("sequence_accuracy")) record.sequence_accuracy = split.real("sequence_accuracy");
+  }
+  return splits;
+}
+
+/// A hash of a summary's evaluations on further splits; "" where there are none. The times in a summary are left out,
+/// so that equal runs have equal hashes.
+std::string hash_of_splits(const std::string& summary_file) {
+  if (!path_exists(summary_file)) return "";
+  const Json summary = Json::parse(read_file(summary_file), nullptr, false);
+  if (!summary.is_object() || !summary.contains("splits") || summary["splits"].empty()) return "";
+  return hash_of(summary["splits"].dump());
+}
+
 std::size_t lines_of(const std::string& file) {
   std::size_t lines = 0;
   if (path_exists(file))
@@ -232,6 +258,7 @@ void StudyFolder::end(const std::string& id, RunResult::Status status, const std
   Json hashes = Json::object();  // of what the study is judged by
   for (const char* name : {metrics_file, probe_file})
     if (const std::string file = run(id) + "/" + name; path_exists(file)) hashes[name] = hash_of(read_file(file));
+  if (const std::string hash = hash_of_splits(RunFolder(run(id)).summary()); !hash.empty()) hashes["splits"] = hash;
   Json json{{"status", name_of(status)},
             {"message", message},
             {"updates", config.train.updates},
@@ -252,7 +279,8 @@ bool StudyFolder::logs_unchanged(const std::string& id) const {
     const bool there = path_exists(file);
     if (there != hashes.has(name) || (there && hash_of(read_file(file)) != hashes.text(name))) return false;
   }
-  return true;
+  const std::string splits = hash_of_splits(RunFolder(run(id)).summary());
+  return splits == (hashes.has("splits") ? hashes.text("splits") : "");
 }
 
 RunResult StudyFolder::read_outcome(const std::string& id) const {
@@ -284,6 +312,10 @@ const RunResult* StudyResults::find(const std::string& id) {
     const JsonObject summary(read_file(summary_file), summary_file, "remove the run's folder, and it is made again");
     result.summary = summary.numbers();
     result.evaluation_seconds = evaluation_seconds_of(summary);
+    result.splits = splits_of(summary);
+    if (outcome.has("hashes") && outcome.object("hashes").has("splits"))
+      expect(outcome.object("hashes").text("splits") == hash_of_splits(summary_file), summary_file,
+             "was changed after the run; remove the run's folder, and it is made again by --resume");
     const auto& evaluations = result.metrics.evaluations;
     expect(!finished || (!evaluations.empty() && evaluations.back().update == summary.count("updates")),
            folder + "/" + metrics_file,

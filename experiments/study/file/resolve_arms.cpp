@@ -189,7 +189,7 @@ void StudyReader::resolve_arms(Study& study) {
 void StudyReader::check_start(const Study& study, std::size_t arm, const RunConfig& config) {
   const bool evaluated = config.train.evaluate_at_start;
   for (const MetricSpec& metric : study.metrics) {
-    const auto told = [&](const char* text) {
+    const auto told = [&](const std::string& text) {
       const Problem problem{
           metric.origin, metric.name,
           fmt::format("{} {}, which arm '{}' does not have", metric.kind, text, study.arms[arm].name)};
@@ -197,6 +197,9 @@ void StudyReader::check_start(const Study& study, std::size_t arm, const RunConf
         problems_.push_back(problem);
     };
     if (metric.metric->needs_start() && !evaluated) told("needs train.evaluate_at_start: true");
+    const std::string split = metric.metric->needs_split();
+    if (!split.empty() && !includes(config.train.evaluate_splits, split))
+      told(fmt::format("needs {} among train.evaluate_splits, e.g. [{}]", shown(split), shown(split)));
     if (metric.metric->needs_probe() && config.probe.every == 0) told("needs probe.every above 0");
   }
 }

@@ -33,7 +33,11 @@ std::optional<double> final_value(Measure measure, const RunResult& run) {
   return value_of(measure, run.metrics.evaluations.back());
 }
 
-std::optional<MetricValue> FinalValue::of_run(const RunView& view) const { return final_value(of_, view.run); }
+std::optional<MetricValue> FinalValue::of_run(const RunView& view) const {
+  if (split_ == "valid") return final_value(of_, view.run);
+  const auto evaluation = view.run.splits.find(split_);
+  return evaluation == view.run.splits.end() ? std::nullopt : value_of(of_, evaluation->second);
+}
 
 std::optional<MetricValue> BestValue::of_run(const RunView& view) const {
   std::optional<double> best;

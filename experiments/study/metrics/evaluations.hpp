@@ -24,7 +24,7 @@ bool has_diverged(const RunResult& run);
 /// Options of the metrics that look at one measure.
 struct MeasureOptions {
   Measure of = Measure::loss;
-  void fields(Fields& f) { f("of", of, "on the validation split"); }
+  void fields(Fields& f) { f("of", of, "as an evaluation measures it, on the validation split"); }
 };
 
 /// A metric that looks at one measure.
@@ -42,10 +42,25 @@ class MeasureMetric : public StudyMetric {
   Measure of_;
 };
 
+struct FinalValueOptions : MeasureOptions {
+  std::string split = "valid";
+  void fields(Fields& f) {
+    MeasureOptions::fields(f);
+    f("split", split, "in place of the validation split: one that train.evaluate_splits names, e.g. test_long");
+    f.rule(!split.empty(), "split", "must be the name of a split; remove it, and it is valid");
+  }
+};
+/// final_value(), or the value on a further split, on which a run is evaluated when it has finished. There is none for
+/// one that ended in a NaN or an infinity: nobody has looked at such a split before training.
 class FinalValue : public MeasureMetric {
  public:
-  using MeasureMetric::MeasureMetric;
+  using Options = FinalValueOptions;
+  explicit FinalValue(const Options& options) : MeasureMetric(options), split_(options.split) {}
   std::optional<MetricValue> of_run(const RunView& view) const override;
+  std::string needs_split() const override { return split_ == "valid" ? "" : split_; }
+
+ private:
+  std::string split_;
 };
 
 class BestValue : public MeasureMetric {

@@ -52,6 +52,8 @@ class StudyMetric {
   virtual std::optional<double> quantile() const { return std::nullopt; }
   /// Whether it needs the evaluation before the first update, which runs make if train.evaluate_at_start is true.
   virtual bool needs_start() const { return false; }
+  /// The split beside the validation split that it needs to be named in train.evaluate_splits; "" = none.
+  virtual std::string needs_split() const { return ""; }
   /// Whether it needs probe.jsonl, which runs write if probe.every is above 0.
   virtual bool needs_probe() const { return false; }
   /// Whether it may look at probe.jsonl. Where none does, the file, which may be large, need not be read.

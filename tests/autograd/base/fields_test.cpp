@@ -64,6 +64,7 @@ struct Options {
   Colour colour = Colour::green;
   Inner inner;
   std::vector<Group> groups;
+  std::vector<std::string> names = {"a", "b"};
   double end = 0;
 
   void fields(Fields& f) {
@@ -76,6 +77,7 @@ struct Options {
     f("colour", colour, "its colour");
     f("inner", inner, "more", When{on, "on is true"});
     f("groups", groups, "several");
+    f("names", names, "what they are called");
     f("end", end, "final value", at_least(0), When{on, "on is true"});
     f.rule(width % 4 == 0 || !on, "width", "must be a multiple of 4");
   }
@@ -151,6 +153,10 @@ class Reader : public Fields {
     seen.push_back(value.allowed());
     accepted = value.parse(word);
   }
+  void visit(const Field& field, std::vector<std::string>& value) override {
+    note(field, fmt::format("{}", fmt::join(value, ",")));
+    value.emplace_back("more");
+  }
   void visit_group(const Field& field, const Members& members) override {
     note(field, "{");
     members(*this);
@@ -175,11 +181,12 @@ TEST_CASE("a visitor is told every field, in order, with its attributes") {
                                                 "clip=99|largest norm", "colour=green|its colour",
                                                 "one of red, green, blue", "inner={|more", "rate=0.5|chance of a drop",
                                                 "groups=0|several", "size=1|number of them", "size=1|number of them",
-                                                "end=0|final value", "when on is true true",
-                                                "rule width true must be a multiple of 4"});
+                                                "names=a,b|what they are called", "end=0|final value",
+                                                "when on is true true", "rule width true must be a multiple of 4"});
   CHECK(reader.accepted);
   CHECK(options.colour == Colour::blue);
   CHECK(options.groups.size() == 2);
+  CHECK(options.names == std::vector<std::string>{"a", "b", "more"});
 }
 
 TEST_CASE("an enumeration takes its own words only") {

@@ -169,7 +169,7 @@ TEST_CASE("a list that a command line cannot have is refused") {
   CHECK(refusal<AllKinds>(required).empty());
   CHECK(refusal<AllKinds>({"plaice"}) == "plaice: is required, but not in the field list");
   CHECK(refusal<AllKinds>({"--deep-blue"}) == "deep_blue: a flag cannot be required");
-  CHECK(refusal<Nested>() == "inner: a command line has no place for a mapping or a list of them");
+  CHECK(refusal<Nested>() == "inner: a command line has no place for a mapping or a list");
   CHECK(refusal<Twice>() == "same: two arguments have this name; rename one");
   CHECK(refusal<Help>() == "help: two arguments have this name; rename one");
   CHECK(refusal<TrueFlag>() == "on: a flag begins as false and has no unit");

@@ -46,7 +46,8 @@ TEST_CASE("every key is a row, those of all choices included") {
                                           "schedule.cycles",
                                           "groups",
                                           "groups[].match",
-                                          "groups[].factor"});
+                                          "groups[].factor",
+                                          "tags"});
 
   const OptionRow std_row = row(rows, "model.init.std");
   CHECK(std_row.type == "number");
@@ -61,6 +62,8 @@ TEST_CASE("every key is a row, those of all choices included") {
   CHECK(row(rows, "model.kind").allowed == "one of constant, linear, cosine");
   CHECK(row(rows, "limit").type == "whole number or null");
   CHECK(row(rows, "limit").default_value == "null");
+  CHECK(row(rows, "tags").type == "list of texts");
+  CHECK(row(rows, "tags").default_value == "[]");
   CHECK(row(rows, "model.init.distribution").allowed == "one of normal, uniform, xavier");
 }
 

@@ -30,6 +30,11 @@ TEST_CASE("values are read in the forms the documentation gives") {
   CHECK(read("title: 'null'\n").title == "null");
   CHECK(read("title: ''\n").title.empty());
   CHECK(read("{}\n").title == "a run");
+  using Texts = std::vector<std::string>;
+  CHECK(read("tags: [a, 'b, c', 64]\n").tags == Texts{"a", "b, c", "64"});
+  CHECK(read("tags:\n  - a\n  - b\n").tags == Texts{"a", "b"});
+  CHECK(read("tags: [a]\n", {"tags=[b, c]"}).tags == Texts{"b", "c"});
+  CHECK(read("tags: []\n").tags.empty());
 }
 
 TEST_CASE("every wrong value is told what is right") {
@@ -48,6 +53,9 @@ TEST_CASE("every wrong value is told what is right") {
       {"seed: '4'\n", "c.yaml:1:7: seed: must be a whole number; got the text \"4\"; remove the quotes"},
       {"seed: [4]\n", "c.yaml:1:7: seed: must be a whole number; got a list"},
       {"seed: {a: 4}\n", "c.yaml:1:7: seed: must be a whole number; got a mapping"},
+      {"tags: a\n", "c.yaml:1:7: tags: must be a list such as [a, b]; got 'a'"},
+      {"tags:\n", "c.yaml:1:1: tags: must be a list such as [a, b]; got nothing"},
+      {"tags: [a, [b]]\n", "c.yaml:1:11: tags[1]: must be text; got a list"},
       {"seed:\n", "c.yaml:1:1: seed: must be a whole number; got nothing"},
       {"seed: 18446744073709551616\n",
        "c.yaml:1:7: seed: must be at most 18446744073709551615; got '18446744073709551616'"},

@@ -101,6 +101,7 @@ struct SmallOptions {
   ModelOptions model;
   ProductChoice schedule = {shapes(), "constant"};
   std::vector<GroupOptions> groups;
+  std::vector<std::string> tags;
 
   void fields(Fields& f) {
     f("seed", seed, "of all draws");
@@ -110,6 +111,7 @@ struct SmallOptions {
     f("model", model, "the model");
     f.choice("schedule", "name", schedule, "learning rate over the run");
     f("groups", groups, "settings of some parameters");
+    f("tags", tags, "what it belongs to");
   }
 };
 

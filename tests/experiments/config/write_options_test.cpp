@@ -25,7 +25,8 @@ Options read_back(const std::string& yaml) {
 }
 
 TEST_CASE("the options come out as a config of all that is read") {
-  SmallOptions options = test::read("groups: [{match: a b}, {match: '*'}]\nschedule: {name: linear}\n");
+  SmallOptions options =
+      test::read("groups: [{match: a b}, {match: '*'}]\nschedule: {name: linear}\ntags: [b, a, 'c, d']\n");
   CHECK(write_yaml(options) ==
         "seed: 1\n"
         "title: a run\n"
@@ -49,7 +50,9 @@ TEST_CASE("the options come out as a config of all that is read") {
         "  - match: a b\n"
         "    factor: 1\n"
         "  - match: \"*\"\n"
-        "    factor: 1\n");
+        "    factor: 1\n"
+        "tags: [b, a, \"c, d\"]\n");
+  CHECK(write_yaml(SmallOptions()).find("\ntags: []\n") != std::string::npos);
 }
 
 TEST_CASE("with help, every key has its comment, and it is the same config") {
@@ -109,6 +112,9 @@ TEST_CASE("any text comes back") {
     options.title = text;
     CHECK(read_back<SmallOptions>(write_yaml(options)).title == text);
   }
+  SmallOptions options;
+  options.tags = texts;
+  CHECK(read_back<SmallOptions>(write_yaml(options)).tags == texts);
 }
 
 TEST_CASE("a model's options survive writing and reading") {

@@ -74,6 +74,59 @@ TEST_CASE("an evaluation tells the target tokens until then, and the summary the
   CHECK(before <= summary["wall_seconds"].get<double>());
 }
 
+TEST_CASE("a finished run is evaluated on the splits it names, also where it was resumed") {
+  SmallRun run;
+  REQUIRE(run.train(run.arguments("without")) == 0);
+  run.settings = {"train.evaluate_splits=[test, valid]"};
+  REQUIRE(run.train(run.arguments("with")) == 0);
+  const auto summary_of = [&](const char* name) {
+    return nlohmann::json::parse(read_file(run.directory.path(name) + "/summary.json"));
+  };
+  CHECK(summary_of("without")["splits"].empty());
+  const auto with = summary_of("with");
+  REQUIRE(with["splits"].size() == 2);
+  CHECK(with["splits"]["valid"] == with["last"]);
+  CHECK(with["splits"]["test"] != with["last"]);
+  CHECK(with["splits"]["test"]["loss"].is_number());
+  CHECK(read_file(run.directory.path("with/metrics.jsonl")) == read_file(run.directory.path("without/metrics.jsonl")));
+
+  TrainArguments arguments = run.arguments("killed");
+  arguments.after_update = [](std::uint64_t update) {
+    if (update == 7) throw Killed();
+  };
+  CHECK_THROWS_AS(run.train(arguments), Killed);
+  REQUIRE(run.train(run.arguments("killed", true)) == 0);
+  CHECK(summary_of("killed")["splits"] == with["splits"]);
+  fs::remove(run.directory.path("with/summary.json"));
+  REQUIRE(run.train(run.arguments("with", true)) == 0);
+  CHECK(summary_of("with")["splits"] == with["splits"]);
+}
+
+TEST_CASE("the splits to evaluate are looked for before a run begins") {
+  const auto complaint = [](const std::string& splits, const std::string& more = "seed=1") -> std::string {
+    SmallRun run;
+    run.settings = {"task.name=reverse", "model.positions.kind=learned", more,
+                    "train.evaluate_splits=[" + splits + "]"};
+    try {
+      run.train(run.arguments("run"));
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto told = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(complaint("test, train").empty());
+  CHECK(told(complaint("test_short"), "evaluate_splits=[test_short]: the task has no split 'test_short' with pairs"));
+  CHECK(told(complaint("tset"), "; did you mean 'test'?"));
+  CHECK(told(complaint("test, test"), "'test' stands there twice; remove one"));
+  const std::string few = "model.positions.max_length=4";
+  CHECK(complaint("test", few).empty());
+  CHECK(told(complaint("test, test_long", few), "the length of the longest pair (pair "));
+  CHECK(told(complaint("test, test_long", few), " of test_long); got 4"));
+}
+
 TEST_CASE("a run does not go on with other data, and says what changed") {
   SmallRun run;
   const auto write = [&](const char* name, const char* text) { run.directory.write(name, text); };
@@ -112,6 +165,17 @@ TEST_CASE("a run does not go on with other data, and says what changed") {
   write("test_source", "a\na\na\n");  // training does not look at it
   CHECK(run.train(run.arguments("run", true)) == 0);
   CHECK(run.result("run") == run.result("whole"));
+  run.settings = {"train.evaluate_splits=[test]"};  // unless it is told to
+  arguments = run.arguments("other");
+  arguments.after_update = [](std::uint64_t) { throw Killed(); };
+  CHECK_THROWS_AS(run.train(arguments), Killed);
+  write("test_source", "a\na\nb\n");
+  try {
+    run.train(run.arguments("other", true));
+    FAIL("it went on");
+  } catch (const UsageError& error) {
+    CHECK(std::string(error.what()).find("\n  test: other text in its 3 pairs\n") != std::string::npos);
+  }
 }
 
 TEST_CASE("data.json that was damaged by hand names its key") {

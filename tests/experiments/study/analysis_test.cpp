@@ -213,7 +213,7 @@ TEST_CASE("Holm's correction takes back what would have been supported alone") {
   Study study = study_of({{"alpha", scales}}, 6);
   study.hypotheses = {lower()};
   // 0.9 in every run: p is 1
-  study.metrics.push_back(metric_of<FinalValue>("accuracy", "final_value", {Measure::token_accuracy}));
+  study.metrics.push_back(metric_of<FinalValue>("accuracy", "final_value", {{Measure::token_accuracy}}));
   Results results(study);
   results.losses(0, around(1, 6));
   results.losses(1, around_too(0.5, 6));
@@ -234,7 +234,7 @@ TEST_CASE("Holm's correction takes back what would have been supported alone") {
   study.looks = 1;
 
   // One that still waits for its runs counts, so that the verdict is not taken back later.
-  study.metrics[1] = metric_of<FinalValue>("accuracy", "final_value", {Measure::sequence_accuracy});  // no run has it
+  study.metrics[1] = metric_of<FinalValue>("accuracy", "final_value", {{Measure::sequence_accuracy}});  // no run has it
   const Analysis waiting = analyse(study, results.known());
   CHECK_FALSE(waiting.hypotheses[1].p.has_value());
   CHECK(contains(waiting.hypotheses[1].reason, "of 12 runs 12 have no such value"));
@@ -293,7 +293,7 @@ TEST_CASE("the regime of a comparison is the hypothesis' or its sides'") {
 TEST_CASE("a tuning none of whose runs has a value chooses nothing") {
   Study study = study_of({{"alpha", scales}}, 6);
   add_tuning(study);
-  study.metrics.push_back(metric_of<FinalValue>("accuracy", "final_value", {Measure::sequence_accuracy}));
+  study.metrics.push_back(metric_of<FinalValue>("accuracy", "final_value", {{Measure::sequence_accuracy}}));
   study.tuning->metric = "accuracy";  // which no run has
   study.hypotheses = {lower()};
   study.hypotheses[0].regime = Regime::tuned;

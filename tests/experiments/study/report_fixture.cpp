@@ -44,9 +44,9 @@ Study make_study() {
   const ProbeMetricOptions scores{"encoder.0.self_attention", "scores", "std"};
   TargetOptions steps;
   steps.target = 1;
-  study.metrics = {{"final_loss", "final_value", std::make_shared<FinalValue>(MeasureOptions{}), "nats"},
+  study.metrics = {{"final_loss", "final_value", std::make_shared<FinalValue>(FinalValueOptions{}), "nats"},
                    {"final_accuracy", "final_value",
-                    std::make_shared<FinalValue>(MeasureOptions{Measure::token_accuracy}), "", false},
+                    std::make_shared<FinalValue>(FinalValueOptions{{Measure::token_accuracy}}), "", false},
                    {"score_std", "probe", std::make_shared<ProbeMetric>(scores)},
                    {"steps", "updates_to", std::make_shared<UpdatesTo>(steps), "updates", true, ComparedBy::ratio}};
   Hypothesis faster;

@@ -49,21 +49,39 @@ struct Fixture {
 
 TEST_CASE_FIXTURE(Fixture, "final, best and initial values") {
   const RunResult run = run_along({0.1, 0.8, 0.6});
-  CHECK(number(metric<FinalValue>({Measure::token_accuracy}), run) == 0.6);
-  CHECK(number(metric<FinalValue>({Measure::sequence_accuracy}), run) == 0.3);
+  CHECK(number(metric<FinalValue>({{Measure::token_accuracy}}), run) == 0.6);
+  CHECK(number(metric<FinalValue>({{Measure::sequence_accuracy}}), run) == 0.3);
   CHECK(number(metric<BestValue>({Measure::token_accuracy}), run) == 0.8);
   CHECK(number(metric<BestValue>(), run) == doctest::Approx(0.6));
   CHECK(number(metric<InitialValue>(), run) == doctest::Approx(2.7));
-  CHECK(number(metric<FinalValue>({Measure::perplexity}), run) == doctest::Approx(std::exp(1.2)));
+  CHECK(number(metric<FinalValue>({{Measure::perplexity}}), run) == doctest::Approx(std::exp(1.2)));
 
   RunResult late = run;
   late.metrics.evaluations.erase(late.metrics.evaluations.begin());
   CHECK_FALSE(of(metric<InitialValue>(), late).has_value());
-  CHECK_FALSE(of(metric<FinalValue>({Measure::sequence_accuracy}), run_with(1)).has_value());
+  CHECK_FALSE(of(metric<FinalValue>({{Measure::sequence_accuracy}}), run_with(1)).has_value());
   CHECK_FALSE(of(metric<FinalValue>(), failed_run()).has_value());
   RunResult overflowed = run;
   overflowed.metrics.evaluations.back().perplexity = not_a_number;
-  CHECK_FALSE(of(metric<FinalValue>({Measure::perplexity}), overflowed).has_value());
+  CHECK_FALSE(of(metric<FinalValue>({{Measure::perplexity}}), overflowed).has_value());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a final value on a further split is that of the end, and a diverged run has none") {
+  RunResult run = run_along({0.1, 0.8});
+  run.splits["test_long"] = {20, 4, std::exp(4), 0.3, std::nullopt, false};
+  CHECK(number(metric<FinalValue>({{Measure::loss}, "test_long"}), run) == 4);
+  CHECK(number(metric<FinalValue>({{Measure::token_accuracy}, "test_long"}), run) == 0.3);
+  CHECK_FALSE(of(metric<FinalValue>({{Measure::sequence_accuracy}, "test_long"}), run).has_value());
+  CHECK_FALSE(of(metric<FinalValue>({{Measure::loss}, "test"}), run).has_value());
+  CHECK(number(metric<FinalValue>({{Measure::token_accuracy}, "valid"}), run) == 0.8);
+  CHECK(metric<FinalValue>({{Measure::loss}, "test_long"}).metric->needs_split() == "test_long");
+  CHECK(metric<FinalValue>().metric->needs_split().empty());
+  run.splits["test_long"].loss = not_a_number;
+  CHECK_FALSE(of(metric<FinalValue>({{Measure::loss}, "test_long"}), run).has_value());
+  run.status = RunResult::Status::diverged;
+  run.splits.clear();
+  CHECK(of(metric<FinalValue>(), run).has_value());
+  CHECK_FALSE(of(metric<FinalValue>({{Measure::loss}, "test_long"}), run).has_value());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a diverged run ends where it began, and its best is what it had") {

@@ -271,6 +271,11 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {"metrics: [{name: a}, {name: a, of: perplexity}]\n", "metrics[1].name: another metric is called 'a' already"},
       {"metrics: [{name: a, kind: initial_value}]\n",
        "study.yaml:7:11: a: initial_value needs train.evaluate_at_start: true, which arm 'alone' does not have"},
+      {"metrics: [{name: a, split: test}]\n",
+       "study.yaml:7:11: a: final_value needs test among train.evaluate_splits, e.g. [test], which arm 'alone' does "
+       "not"},
+      {"metrics: [{name: a, kind: best_value, split: test}]\n", "kind 'best_value' has no 'split'"},
+      {"metrics: [{name: a, split: ''}]\n", "metrics[0].split: must be the name of a split; remove it"},
       {"metrics: [{name: a, kind: diverged}]\n", "a: diverged needs train.evaluate_at_start: true"},
       {"metrics: [{name: a, kind: rate_sensitivity}]\n", "is found from the tuning, and the study has none"},
       {"metrics: [{name: a, kind: probe, path: p, what: w, statistic: s}]\n", "a: probe needs probe.every above 0"},

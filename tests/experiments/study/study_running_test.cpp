@@ -323,6 +323,35 @@ TEST_CASE("what a study is judged by cannot change unseen") {
   CHECK(contains(report.output, "metrics.jsonl: was changed after the run; remove the run's folder"));
 }
 
+TEST_CASE("a metric on a further split is read from what the run left, which cannot change unseen") {
+  const StudyRun study(StudyFile::whole("seeds: 1\nmetrics: [{name: loss}, {name: test_loss, split: test}]\n"));
+  const std::string set = "--set 'train.evaluate_splits=[test, train]'";
+  REQUIRE(study.run("out", set).exit_code == 0);
+  REQUIRE(study.run("kept", set + " --keep-checkpoints").exit_code == 0);
+  CHECK(study.result("kept") == study.result("out"));
+  StudyResults results(StudyFolder(study.directory.path("out")));
+  const RunResult* run = results.find("alone/seed-1");
+  REQUIRE(run != nullptr);
+  CHECK(run->splits.size() == 2);
+  const Study read = load_study(study.file, {"train.evaluate_splits=[test]"});
+  const auto loss = metric_value(read, read.metric("test_loss"), 0, *run);
+  REQUIRE(loss.has_value());
+
+  const Outcome evaluated =
+      program("eval " + study.directory.path("kept/runs/alone/seed-1") + " --split test --checkpoint last --json");
+  CAPTURE(evaluated.output);
+  REQUIRE(evaluated.exit_code == 0);
+  CHECK(nlohmann::json::parse(evaluated.output)["loss"] == loss->low);
+
+  const std::string file = study.directory.path("out/runs/alone/seed-1/summary.json");
+  auto summary = nlohmann::json::parse(read_file(file));
+  summary["splits"]["test"]["loss"] = 0;
+  write_file_atomically(file, summary.dump());
+  StudyResults changed(StudyFolder(study.directory.path("out")));
+  CHECK_THROWS_WITH_AS(changed.find("alone/seed-1"),
+                       doctest::Contains("summary.json: was changed after the run; remove the run's folder"), Error);
+}
+
 TEST_CASE("what a run spent until a target is read from what it left") {
   const StudyRun study(
       StudyFile::whole("seeds: 1\nmetrics:\n  - {name: tokens, kind: tokens_to, target: 100}\n"
