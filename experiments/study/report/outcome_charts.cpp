@@ -152,7 +152,7 @@ std::optional<Chart> axis_chart(const StudyRuns& runs, const MetricSpec& metric,
   // A power law is a straight line where both axes are logarithmic.
   const auto& hypotheses = study.hypotheses;
   const bool power_law = std::any_of(hypotheses.begin(), hypotheses.end(), [&](const Hypothesis& hypothesis) {
-    return hypothesis.metric == metric.name && hypothesis.over == study.axes[axis].name;
+    return !hypothesis.formula.empty() && hypothesis.metric == metric.name && hypothesis.over == study.axes[axis].name;
   });
   chart.x = {study.axes[axis].name, spans(xs, power_law ? 1 : 10), std::nullopt};
   chart.y = {metric.unit.empty() ? metric.name : fmt::format("{} ({})", metric.name, metric.unit),

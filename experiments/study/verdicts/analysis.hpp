@@ -37,9 +37,9 @@ struct Endings {
   statistics::Interval diverged_interval{};  ///< Wilson
 };
 
-/// One comparison or check of a hypothesis. A hypothesis about a value has one for each arm, about a slope one for each
-/// combination of the levels of the other axes, about loss curves one for each pair of arms; any other has a single
-/// one.
+/// One comparison or check of a hypothesis. A hypothesis about a value has one for each arm, about a slope or trend one
+/// for each combination of the levels of the other axes, about loss curves one for each pair of arms; any other has a
+/// single one.
 struct Check {
   std::string label;  ///< what is looked at: the arm, the levels that arms share, or "arm - against"
   /// How arms are compared: by the difference or the ratio of the metric. Also the scale on which a value was averaged.
