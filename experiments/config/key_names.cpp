@@ -81,6 +81,7 @@ class ValueAtPath : public Fields {
   void visit(const Field& field, std::size_t& value) override { single(field, value); }
   void visit(const Field& field, double& value) override { single(field, value); }
   void visit(const Field& field, std::string&) override { found.text = found.text || path_ == field.name; }
+  void visit(const Field&, std::vector<std::string>&) override {}  // no number, nor a word in place of one
   void visit(const Field& field, std::optional<std::size_t>& value) override { single(field, value); }
   void visit(const Field& field, std::optional<double>& value) override { single(field, value); }
   void visit(const Field& field, Word& value) override {
