@@ -20,7 +20,8 @@ std::optional<MetricValue> value_of(const Study& study, const MetricSpec& metric
 }
 
 /// The runs of one seed along the whole grid of learning rates, by rate: with those other settings that were tried at
-/// most rates. Empty where no settings were tried at all of them.
+/// most rates, or, where all coordinates were searched jointly, with those that were chosen. Empty where no such
+/// settings were tried at all rates.
 std::map<double, const PlannedRun*> runs_by_rate(const Tuning& tuning, const Tuned& search, std::uint64_t seed) {
   expect(!tuning.axes.empty(), "metric", "a metric of the tuning needs a tuning");
   const TuningAxis* axis = &tuning.axes.front();
@@ -42,9 +43,13 @@ std::map<double, const PlannedRun*> runs_by_rate(const Tuning& tuning, const Tun
     }
     if (rate) groups[others].emplace(*rate, &run);
   }
+  std::string chosen;
+  for (const Change& change : search.settings)
+    if (change.key != axis->key) chosen += change.key + "=" + change.value + "\n";
+  const bool jointly = tuning.search == TuningSearch::jointly;
   std::map<double, const PlannedRun*> most;
   for (auto& [others, runs] : groups)
-    if (runs.size() > most.size()) most = runs;
+    if (runs.size() > most.size() && (!jointly || (search.done && others == chosen))) most = runs;
   if (most.size() < axis->values.size()) most.clear();
   return most;
 }

@@ -1,12 +1,15 @@
 #include "experiments/study/execution/plan.hpp"
 
+#include "autograd/base/random.hpp"
 #include "experiments/config/read_scalar.hpp"
 #include "experiments/study/execution/metric_value.hpp"
+#include "experiments/study/statistics/statistics.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 namespace surd {
@@ -56,21 +59,85 @@ double extended(double last, double before) {
   return (rounded > last) == (exact > last) && rounded != last ? rounded : exact;
 }
 
-/// Searches the settings of one arm, one coordinate of the tuning after the other.
+/// Whether the values of other settings, seed by seed, cannot be told from those of the settings chosen.
+bool not_told_apart(const std::vector<double>& other, const std::vector<double>& chosen) {
+  constexpr std::size_t enough_seeds = 6;  // of five, the smallest p is 2 / 2^5
+  if (chosen.size() < enough_seeds) {
+    const auto [least, greatest] = std::minmax_element(other.begin(), other.end());
+    const auto [chosen_least, chosen_greatest] = std::minmax_element(chosen.begin(), chosen.end());
+    return *least <= *chosen_greatest && *greatest >= *chosen_least;
+  }
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    differences.push_back(other[i] == chosen[i] ? 0 : other[i] - chosen[i]);  // both may be infinite
+  const double p = std::min(statistics::signed_rank_p_above(differences), statistics::signed_rank_p_below(differences));
+  return 2 * p > 0.05;
+}
+
+/// Searches the settings of one arm.
 class Search {
  public:
   Search(const Study& study, std::size_t arm, const KnownResults& known)
       : study_(study), arm_(arm), known_(known), metric_(study.metric(study.tuning->metric)) {}
 
   Tuned run() {
-    for (const TuningAxis& axis : study_.tuning->axes)
-      if (!coordinate(axis)) return std::move(tuned_);
+    if (!(study_.tuning->search == TuningSearch::jointly ? jointly() : in_turn())) return std::move(tuned_);
     tuned_.settings = chosen_;
     tuned_.done = true;
+    tuned_.flatness = flatness();
     return std::move(tuned_);
   }
 
  private:
+  bool in_turn() {
+    const auto& axes = study_.tuning->axes;
+    return std::all_of(axes.begin(), axes.end(), [this](const TuningAxis& axis) { return coordinate(axis); });
+  }
+  /// Chooses among settings of all coordinates; false where it cannot yet, because some of the runs have not ended.
+  bool jointly() {
+    const std::vector<std::vector<Change>> all = joint_settings(*study_.tuning);
+    std::vector<double> scores;
+    bool complete = true;
+    for (const std::vector<Change>& settings : all) {
+      const auto mean = score(settings);
+      complete = complete && mean.has_value();
+      scores.push_back(mean.value_or(worst));
+    }
+    if (!complete) return false;
+    const std::size_t best = index_of_best(scores);
+    tuned_.without_values = scores[best] == worst && unrecorded_;
+    if (tuned_.without_values) return false;
+    chosen_ = all[best];
+    for (std::size_t i = 0; i < chosen_.size(); ++i) {
+      const std::vector<double>& grid = study_.tuning->axes[i].values;
+      const std::string& value = chosen_[i].value;
+      tuned_.at_edge = tuned_.at_edge ||
+                       (grid.size() > 1 && (value == scalar_text(grid.front()) || value == scalar_text(grid.back())));
+    }
+    return true;
+  }
+
+  Flatness flatness() const {
+    Flatness flat;
+    flat.tried = values_.size();
+    const std::vector<double>& chosen = values_.at(key_of(chosen_));
+    double next = worst;
+    std::size_t alike = 0;
+    for (const auto& [key, values] : values_) {
+      if (key == key_of(chosen_)) continue;
+      next = std::min(next, statistics::mean(values));
+      alike += not_told_apart(values, chosen);
+    }
+    const double ahead = next - statistics::mean(chosen);
+    if (std::isfinite(ahead)) flat.ahead = ahead;
+    if (chosen.size() > 1) flat.alike = alike;
+    return flat;
+  }
+  /// The same for settings that come to the same runs.
+  std::string key_of(const std::vector<Change>& settings) const {
+    return PlannedRun{arm_, settings, study_.tuning->seeds.front()}.id(study_);
+  }
+
   /// Chooses the value of one coordinate; false where it cannot yet, because some of its runs have not ended.
   bool coordinate(const TuningAxis& axis) {
     std::vector<double> grid = axis.values;
@@ -114,7 +181,7 @@ class Search {
   /// The mean over the seeds of the metric, negated where higher is better; nothing while a run has not ended.
   std::optional<double> score(const std::vector<Change>& settings) {
     bool complete = true;
-    double sum = 0;
+    std::vector<double> values;
     for (const std::uint64_t seed : study_.tuning->seeds) {
       tuned_.runs.push_back({arm_, settings, seed});
       const std::string id = tuned_.runs.back().id(study_);
@@ -123,10 +190,12 @@ class Search {
       const bool failed = result != nullptr && result->status == RunResult::Status::failed;
       tuned_.failed = tuned_.failed || failed;
       complete = complete && result != nullptr && !failed;
-      if (result != nullptr) sum += score(*result);
+      if (result != nullptr) values.push_back(score(*result));
     }
     if (!complete) return std::nullopt;
-    return sum / static_cast<double>(study_.tuning->seeds.size());
+    const double mean = statistics::mean(values);
+    values_.emplace(key_of(settings), std::move(values));
+    return mean;
   }
   double score(const RunResult& result) {
     if (result.status != RunResult::Status::finished) return worst;
@@ -142,7 +211,8 @@ class Search {
   const MetricSpec& metric_;
   std::vector<Change> chosen_;
   std::set<std::string> counted_;
-  bool unrecorded_ = false;  // whether a finished run had no value of the metric
+  std::map<std::string, std::vector<double>> values_;  // of settings that are complete, seed by seed; smaller is better
+  bool unrecorded_ = false;                            // whether a finished run had no value of the metric
   Tuned tuned_;
 };
 
@@ -162,6 +232,28 @@ std::string PlannedRun::id(const Study& study) const {
   }
   return fmt::format("{}/{}seed-{}", at_most_a_name(name.empty() ? "alone" : name, arm),
                      changed.empty() ? "" : changed + "/", seed);
+}
+
+std::vector<std::vector<Change>> joint_settings(const Tuning& tuning) {
+  const std::size_t product = tuning.product();
+  std::set<std::size_t> drawn;  // each setting by its number, where the last axis runs fastest
+  if (tuning.settings >= product) {
+    for (std::size_t number = 0; number < product; ++number) drawn.insert(number);
+  } else {
+    random::Sequence draws(random::Stream(0, "tuning", "settings"));
+    while (drawn.size() < tuning.settings) drawn.insert(static_cast<std::size_t>(draws.integer(product)));
+  }
+  std::vector<std::vector<Change>> all;
+  for (std::size_t number : drawn) {
+    std::vector<Change> settings(tuning.axes.size());
+    for (std::size_t i = tuning.axes.size(); i-- > 0;) {
+      const TuningAxis& axis = tuning.axes[i];
+      settings[i] = {axis.key, scalar_text(axis.values[number % axis.values.size()]), axis.origin};
+      number /= axis.values.size();
+    }
+    all.push_back(std::move(settings));
+  }
+  return all;
 }
 
 Tuned tuned(const Study& study, std::size_t arm, const KnownResults& known) {
@@ -190,9 +282,13 @@ std::vector<PlannedRun> plan(const Study& study, const KnownResults& known) {
 std::size_t runs_at_most(const Study& study) {
   std::size_t each = study.seeds.size();
   if (study.tuning) {
-    for (const TuningAxis& axis : study.tuning->axes)
-      each += (axis.values.size() + axis.extensions) * study.tuning->seeds.size();
-    each += study.seeds.size();
+    const Tuning& tuning = *study.tuning;
+    std::size_t settings = 0;
+    if (tuning.search == TuningSearch::jointly)
+      settings = std::min(tuning.settings, tuning.product());
+    else
+      for (const TuningAxis& axis : tuning.axes) settings += axis.values.size() + axis.extensions;
+    each += settings * tuning.seeds.size() + study.seeds.size();
   }
   return each * study.arms.size();
 }

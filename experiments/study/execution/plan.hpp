@@ -4,6 +4,7 @@
 #include "experiments/study/file/study.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,15 +27,34 @@ struct PlannedRun {
 /// What is known of the runs so far: null where a run has not ended.
 using KnownResults = std::function<const RunResult*(const std::string& id)>;
 
+/// How flat the optimum of a search is: whether other settings would have done as well as those chosen. Settings that
+/// came about twice count once.
+struct Flatness {
+  std::size_t tried = 0;  ///< settings in all, those chosen among them
+  /// By how much the mean of the chosen settings is better than the best mean of any other. Negative where settings
+  /// that the search tried on its way are better, which can be in turn; nothing where either has no mean, or none is
+  /// tried.
+  std::optional<double> ahead;
+  /// How many other settings the tuning's seeds do not tell from those chosen: of six seeds or more, where the
+  /// two-sided signed-rank test of the differences, seed by seed, has p above 0.05; of fewer, where the ranges of the
+  /// values overlap. No correction for so many tests is made, so this is rather too few than too many. Nothing with one
+  /// seed.
+  std::optional<std::size_t> alike;
+};
+
 /// What the tuning chose for an arm.
 struct Tuned {
   std::vector<Change> settings;  ///< empty before the tuning is done
   bool done = false;
-  bool without_values = false;   ///< none of its runs has a value of the metric, so that nothing can be chosen
-  bool failed = false;           ///< a run failed, so that nothing can be chosen until it is made again
-  bool at_edge = false;          ///< the best value of a coordinate is the last of its grid, extensions used up
-  std::vector<PlannedRun> runs;  ///< all runs of the search so far, ended or not
+  bool without_values = false;            ///< none of its runs has a value of the metric, so that nothing can be chosen
+  bool failed = false;                    ///< a run failed, so that nothing can be chosen until it is made again
+  bool at_edge = false;                   ///< the best value of a coordinate is an end of its grid, extensions used up
+  std::vector<PlannedRun> runs;           ///< all runs of the search so far, ended or not
+  std::optional<Flatness> flatness = {};  ///< once the tuning is done
 };
+/// The settings that a joint search tries, the same for every arm, in the order of the grids: drawn without replacement
+/// from the product of the grids, or all of it. More settings are these and others.
+std::vector<std::vector<Change>> joint_settings(const Tuning& tuning);
 /// The tuning of an arm as far as it got. A value is as good as the mean of the metric over the tuning's seeds, and
 /// worse than any number where a run diverged or has no number. Of values that are equally good the smallest is chosen.
 /// Nothing is chosen where the study has no tuning, nor while a run has not ended or has failed.

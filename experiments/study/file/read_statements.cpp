@@ -68,6 +68,11 @@ void StudyReader::check_metric(const MetricSpec& metric, const Study& study, con
           fmt::format("an axis is called '{}' already; rename one", shown(metric.name)));
   require(!metric.metric->of_tuning() || study.tuning, metric.origin, path + ".kind",
           fmt::format("{} is found from the tuning, and the study has none", metric.kind));
+  if (metric.metric->of_tuning() && study.tuning && study.tuning->search == TuningSearch::jointly)
+    require(study.tuning->whole_product(), metric.origin, path + ".kind",
+            fmt::format("{} needs the whole grid of rates with the other settings fixed, and {} of the {} settings of "
+                        "the tuning are tried; set tuning.settings: {}, or search in_turn",
+                        metric.kind, study.tuning->settings, study.tuning->product(), study.tuning->product()));
 }
 
 void StudyReader::read_hypotheses(Study& study) {

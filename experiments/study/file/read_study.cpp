@@ -306,7 +306,8 @@ void StudyReader::read_tuning(Study& study) {
   const YamlNode* node = root_.find("tuning");
   if (node == nullptr || node->kind != YamlNode::Kind::mapping) return;
   const TuningFields& fields = fields_.tuning;
-  Tuning tuning{fields.metric, seeds(fields.seeds, "tuning.seeds", 1001, 3), {}};
+  Tuning tuning{
+      fields.metric, seeds(fields.seeds, "tuning.seeds", 1001, 3), {}, fields.search, fields.settings.value_or(0)};
   if (source_.quick && fields_.quick.tuning_seeds.node)
     tuning.seeds = seeds(fields_.quick.tuning_seeds, "quick.tuning_seeds", 1001, 1);
   for (const std::uint64_t seed : tuning.seeds)
@@ -321,6 +322,13 @@ void StudyReader::read_tuning(Study& study) {
     const Origin origin = list != nullptr && i < list->children.size() ? list->children[i].origin : node->origin;
     TuningAxis read{axis.name, axis.key, rising_numbers(axis.values, path + ".values"), axis.extensions, origin};
     if (read.values.size() < 2) read.extensions = 0;
+    if (tuning.search == TuningSearch::jointly) {
+      require(list == nullptr || i >= list->children.size() || list->children[i].find("extensions") == nullptr ||
+                  axis.extensions == 0,
+              origin, path + ".extensions",
+              "grids do not grow where search is jointly; remove it, or widen the values");
+      read.extensions = 0;
+    }
     require(read.extensions == 0 || read.values.empty() || read.values.front() > 0, origin, path + ".values",
             "must be above 0 to be extended by their ratio; or set extensions: 0");
     require(!includes(keys, read.key), origin, path + ".key",
@@ -331,6 +339,9 @@ void StudyReader::read_tuning(Study& study) {
   }
   require(!tuning.axes.empty(), node->key_origin, "tuning.axes",
           "must have at least one axis; add one, or remove tuning");
+  constexpr std::size_t most = 1'000'000'000;
+  require(tuning.search == TuningSearch::in_turn || tuning.product() <= most, node->key_origin, "tuning.axes",
+          "the product of the grids has more than a billion settings; take fewer values, or search in_turn");
   study.tuning = std::move(tuning);
 }
 

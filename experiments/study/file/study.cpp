@@ -1,6 +1,7 @@
 #include "experiments/study/file/study.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace surd {
 
@@ -10,6 +11,18 @@ std::vector<std::uint64_t> Study::fresh_seeds(std::size_t count) const {
     if (!tuning || std::find(tuning->seeds.begin(), tuning->seeds.end(), seed) == tuning->seeds.end())
       fresh.push_back(seed);
   return fresh;
+}
+
+std::vector<std::string> names_of(TuningSearch) { return {"in_turn", "jointly"}; }
+
+std::size_t Tuning::product() const {
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  std::size_t settings = 1;
+  for (const TuningAxis& axis : axes) {
+    const std::size_t values = axis.values.size();
+    settings = values > 0 && settings > most / values ? most : settings * values;
+  }
+  return settings;
 }
 
 std::vector<std::string> Study::metric_names() const {

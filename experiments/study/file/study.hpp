@@ -60,8 +60,13 @@ struct MetricSpec {
   Origin origin = {};
 };
 
-/// One coordinate of the search for each arm's own settings, e.g. the learning rate. Coordinates are searched in turn,
-/// each with the best of those before it; a grid whose best value lies at its edge is extended by its own ratio.
+/// How a tuning looks for an arm's settings: one coordinate after the other, each with the best of those before it,
+/// where a grid whose best value lies at its edge is extended by its own ratio; or by settings of all coordinates at
+/// once, drawn at random from the product of their grids (Bergstra & Bengio 2012).
+enum class TuningSearch { in_turn, jointly };
+std::vector<std::string> names_of(TuningSearch);
+
+/// One coordinate of the search for each arm's own settings, e.g. the learning rate.
 struct TuningAxis {
   std::string name;
   std::string key;  ///< "optimizer.learning_rate"
@@ -73,6 +78,13 @@ struct Tuning {
   std::string metric;                ///< the values whose mean of it over the tuning's seeds is best are chosen
   std::vector<std::uint64_t> seeds;  ///< none of them a seed of the study
   std::vector<TuningAxis> axes;
+  TuningSearch search = TuningSearch::in_turn;
+  std::size_t settings = 0;  ///< jointly: how many of the product are tried, at most
+
+  /// How many settings the product of the grids has; the largest number where they are more.
+  std::size_t product() const;
+  /// Whether every setting of the product is tried.
+  bool whole_product() const { return search == TuningSearch::jointly && settings >= product(); }
 };
 
 /// A change of the study after it was first written down, so that a reader can tell what was decided before the results

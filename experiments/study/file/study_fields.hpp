@@ -65,7 +65,8 @@ struct TuningAxisFields {
     f("key", key, "of the config, e.g. optimizer.learning_rate");
     f("values", values, "the grid, rising");
     f("extensions", extensions,
-      "how often, at most, the grid grows by its own ratio where its best value is at its edge", between(0, 8));
+      "how often, at most, the grid grows by its own ratio where its best value is at its edge; never jointly",
+      between(0, 8));
     f.rule(!name.empty(), "name", "is required");
     f.rule(!key.empty(), "key", "is required");
     f.rule(values.node.has_value(), "values", "is required");
@@ -75,12 +76,21 @@ struct TuningAxisFields {
 struct TuningFields {
   std::string metric;
   RawYaml seeds{"whole number or list"};
+  TuningSearch search = TuningSearch::in_turn;
+  std::optional<std::size_t> settings;
   std::vector<TuningAxisFields> axes;
 
   void fields(Fields& f) {
+    const bool jointly = search == TuningSearch::jointly;
     f("metric", metric, "whose mean over the tuning's seeds is made best");
     f("seeds", seeds, "n: 1001 ... 1000 + n; or a list. None of them a seed of the study");
-    f("axes", axes, "searched one after the other, each with the best of those before it");
+    f("search", search,
+      "in_turn: one axis after the other, each with the best of those before it; jointly: settings drawn from the "
+      "product of all grids, the same for every arm");
+    f("settings", settings, "how many of the product are tried; all, where it has no more", between(1, 10'000),
+      When{jointly, "search is jointly"});
+    f("axes", axes, "what is tuned");
+    f.rule(!jointly || settings, "settings", "is required where search is jointly: how many settings an arm tries");
   }
 };
 

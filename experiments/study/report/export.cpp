@@ -93,8 +93,11 @@ std::vector<Cells> tuned_rows(const Study& study, const Analysis& analysis) {
   std::vector<Cells> rows;
   for (std::size_t arm = 0; arm < analysis.tuned.size(); ++arm) {
     const Tuned& tuned = analysis.tuned[arm];
+    const Flatness flat = tuned.flatness.value_or(Flatness{});
     rows.push_back({study.arms[arm].name, tuned.done ? settings_text(tuned.settings) : "not done",
-                    tuned.at_edge ? "yes" : "no", std::to_string(tuned.runs.size())});
+                    tuned.at_edge ? "yes" : "no", tuned.done ? std::to_string(flat.tried) : "",
+                    flat.ahead ? short_number(*flat.ahead) : "", flat.alike ? std::to_string(*flat.alike) : "",
+                    std::to_string(tuned.runs.size())});
   }
   return rows;
 }
@@ -211,7 +214,9 @@ std::string to_markdown(const Study& study, const Analysis& analysis) {
                 ending_rows(study, analysis));
   if (!analysis.tuned.empty()) {
     text += "## Tuned settings\n\n";
-    text += table({"Arm", "Best", "At the edge of the grid", "Runs"}, tuned_rows(study, analysis));
+    text += table({"Arm", "Best", "At the edge of the grid", "Settings tried", "Ahead of the next by",
+                   "Others not told apart", "Runs"},
+                  tuned_rows(study, analysis));
   }
   if (!analysis.factor_effects.empty()) {
     std::vector<Cells> rows;

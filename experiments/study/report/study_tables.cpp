@@ -114,6 +114,9 @@ std::vector<std::string> describe(const Study& study) {
     std::vector<std::string> axes;
     for (const TuningAxis& axis : study.tuning->axes)
       axes.push_back(fmt::format("{} ({} values)", axis.name, axis.values.size()));
+    if (study.tuning->search == TuningSearch::jointly)
+      axes.push_back(fmt::format("{} of {} settings jointly", std::min(study.tuning->settings, study.tuning->product()),
+                                 study.tuning->product()));
     axes.push_back("seeds " + seeds_text(study.tuning->seeds));
     append(lines, labelled("tuning", axes, ","));
   }

@@ -17,6 +17,8 @@ std::string tuning_words(const Study& study, Regime regime) {
   std::string text;
   for (const TuningAxis& axis : study.tuning->axes)
     text += fmt::format("{}{} ({} values)", text.empty() ? "" : ", ", axis.name, axis.values.size());
+  if (study.tuning->search == TuningSearch::jointly)
+    text += fmt::format(", {} settings jointly", std::min(study.tuning->settings, study.tuning->product()));
   return fmt::format("tuned each arm: {} on {} seeds of its own", text, study.tuning->seeds.size());
 }
 

@@ -20,10 +20,31 @@ std::optional<double> number(const std::vector<Change>& settings, const std::str
   return std::nullopt;
 }
 
-/// The runs of an arm along one coordinate: of those that differ in nothing else, the most.
+/// Of each value of one coordinate, the settings whose mean is best: what a joint search says of it. Settings of which
+/// a run diverged come last, as in the search.
+Sweep best_at_each(const std::map<std::string, Sweep>& by_others, const std::map<std::string, std::set<double>>& bad,
+                   bool lower_is_better) {
+  Sweep best;
+  std::map<double, std::pair<bool, double>> rank;
+  for (const auto& [others, found] : by_others)
+    for (const auto& [x, values] : found) {
+      const auto diverged = bad.find(others);
+      const std::pair<bool, double> own(diverged != bad.end() && diverged->second.count(x) > 0,
+                                        (lower_is_better ? 1 : -1) * statistics::mean(values));
+      const auto [entry, fresh] = rank.emplace(x, own);
+      if (!fresh && !(own < entry->second)) continue;
+      entry->second = own;
+      best[x] = values;
+    }
+  return best;
+}
+
+/// The runs of an arm along one coordinate: of those that differ in nothing else, the most; where all coordinates were
+/// searched jointly, best_at_each().
 Sweep sweep(const StudyRuns& runs, std::size_t arm, const TuningAxis& axis) {
   const MetricSpec& metric = runs.study.metric(runs.study.tuning->metric);
   std::map<std::string, Sweep> by_others;
+  std::map<std::string, std::set<double>> diverged;
   for (const PlannedRun& run : runs.analysis.tuned[arm].runs) {
     const auto x = number(run.settings, axis.key);
     const RunResult* result = runs.known(run.id(runs.study));
@@ -31,9 +52,12 @@ Sweep sweep(const StudyRuns& runs, std::size_t arm, const TuningAxis& axis) {
     std::string others;
     for (const Change& change : run.settings)
       if (change.key != axis.key) others += change.key + "=" + change.value + ",";
+    if (result->status == RunResult::Status::diverged) diverged[others].insert(*x);
     if (const auto value = metric_value(runs.study, metric, arm, *result))
       by_others[others][*x].push_back(value->nearest());
   }
+  if (runs.study.tuning->search == TuningSearch::jointly)
+    return best_at_each(by_others, diverged, metric.lower_is_better);
   Sweep longest;
   for (auto& [others, found] : by_others)
     if (found.size() > longest.size()) longest = std::move(found);
@@ -52,6 +76,22 @@ std::string metrics_of_tuning(const StudyRuns& runs) {
     if (!arms.empty()) text += fmt::format(" {}: {}.", metric.name, fmt::join(arms, "; "));
   }
   return text;
+}
+
+/// " How flat the optimum is: ARM is 0.1 ahead of the next of 5 settings, and 2 others are not told apart from it;
+/// ...".
+std::string flatness_of_arms(const StudyRuns& runs) {
+  std::vector<std::string> arms;
+  for (std::size_t arm = 0; arm < runs.analysis.tuned.size(); ++arm) {
+    const auto& flat = runs.analysis.tuned[arm].flatness;
+    if (!flat || flat->tried < 2) continue;
+    std::string text = fmt::format("{}: ", runs.study.arms[arm].name);
+    text += flat->ahead ? fmt::format("{} ahead of the next of {} settings", number_text(*flat->ahead), flat->tried)
+                        : fmt::format("{} settings", flat->tried);
+    if (flat->alike) text += fmt::format(", {} not told apart from it", *flat->alike);
+    arms.push_back(text);
+  }
+  return arms.empty() ? "" : fmt::format(" How flat the optimum is: {}.", fmt::join(arms, "; "));
 }
 
 Chart tuning_chart(const StudyRuns& runs, const TuningAxis& axis, bool first) {
@@ -90,8 +130,12 @@ Chart tuning_chart(const StudyRuns& runs, const TuningAxis& axis, bool first) {
   chart.y.log = metric.lower_is_better && spans(means, 30);
   chart.note = fmt::format(
       "Means over {} seeds that the study itself does not use; bars run from the least to the "
-      "greatest of them; a ring marks what was chosen.{}",
-      tuning.seeds.size(), first ? metrics_of_tuning(runs) : "");
+      "greatest of them; a ring marks what was chosen.{}{}{}",
+      tuning.seeds.size(),
+      tuning.search == TuningSearch::jointly
+          ? fmt::format(" Each point is the best of the settings with this {} that were tried.", axis.name)
+          : "",
+      first ? metrics_of_tuning(runs) : "", first ? flatness_of_arms(runs) : "");
   chart.alt = extremes(chart, chart.title);
   chart.table = table_of(chart);
   chart.table.caption = chart.title + ": mean [least, greatest] over the tuning's seeds";

@@ -87,6 +87,13 @@ Json to_json(const Study& study, const HypothesisResult& result) {
   return json;
 }
 
+Json to_json(const Flatness& flatness) {
+  Json json = {{"tried", flatness.tried}, {"ahead", nullptr}, {"not_told_apart", nullptr}};
+  if (flatness.ahead) json["ahead"] = *flatness.ahead;
+  if (flatness.alike) json["not_told_apart"] = *flatness.alike;
+  return json;
+}
+
 }  // namespace
 
 std::string to_json(const Study& study, const Analysis& analysis) {
@@ -139,12 +146,15 @@ std::string to_json(const Study& study, const Analysis& analysis) {
                                {"diverged", endings.diverged},
                                {"failed", endings.failed},
                                {"diverged_interval", to_json(endings.diverged_interval)}});
-  for (std::size_t arm = 0; arm < analysis.tuned.size(); ++arm)
+  for (std::size_t arm = 0; arm < analysis.tuned.size(); ++arm) {
+    const Tuned& tuned = analysis.tuned[arm];
     json["tuned"].push_back({{"arm", study.arms[arm].name},
-                             {"settings", to_json(analysis.tuned[arm].settings)},
-                             {"done", analysis.tuned[arm].done},
-                             {"at_edge", analysis.tuned[arm].at_edge},
-                             {"runs", analysis.tuned[arm].runs.size()}});
+                             {"settings", to_json(tuned.settings)},
+                             {"done", tuned.done},
+                             {"at_edge", tuned.at_edge},
+                             {"flatness", tuned.flatness ? to_json(*tuned.flatness) : Json()},
+                             {"runs", tuned.runs.size()}});
+  }
   for (const auto& effect : analysis.factor_effects)
     json["factor_effects"].push_back({{"axes", effect.axes}, {"effect", to_json(effect.effect)}});
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(Exported, "the report in Markdown has its tables whole") {
   CHECK(contains(to_markdown(study, analyse(study, results.known())), "| alpha=one | not done | no | "));
   tune(study, results, 0, [](double rate, std::uint64_t) { return run_with(rate == 0.01 ? 0.5 : 1.5); });
   CHECK(contains(to_markdown(study, analyse(study, results.known())),
-                 "| alpha=one | optimizer.learning_rate=0.01 | no | 9 |"));
+                 "| alpha=one | optimizer.learning_rate=0.01 | no | 3 | 1 | 0 | 9 |"));
 }
 
 TEST_CASE_FIXTURE(Exported,

@@ -338,6 +338,34 @@ TEST_CASE("a slope can be taken of the best rates of a tuning, one for each of i
   CHECK(found == 2);
 }
 
+TEST_CASE("after a joint search, metrics of a tuning look along the rates with the other settings that were chosen") {
+  const std::string rate = "optimizer.learning_rate", other = "train.clip_norm";
+  Study study = study_of({{"alpha", {{"one", {}}}}}, 6);
+  study.tuning = Tuning{"final_loss",
+                        {1001},
+                        {{"clip", other, {0.5, 1}, 0}, {"rate", rate, {0.001, 0.01, 0.1}, 0}},
+                        TuningSearch::jointly,
+                        6};
+  MetricSpec largest = metric<LargestStableRate>();
+  largest.name = "largest";
+  study.metrics.push_back(largest);
+  Results results(study);
+  const auto found = [&] {
+    return metric_of_tuning(study, largest, tuned(study, 0, results.known()), 1001, results.known());
+  };
+  // With the other clip norm, 0.1 is stable.
+  for (const char* norm : {"0.5", "1"})
+    for (const char* value : {"0.001", "0.01", "0.1"}) {
+      CHECK_FALSE(found().has_value());
+      const bool chosen = norm == std::string("1");
+      results.at(0, 1001, {{other, norm, {}}, {rate, value, {}}}) =
+          run_with(chosen ? (value == std::string("0.1") ? 2.5 : 0.5) : 1);
+    }
+  CHECK(tuned(study, 0, results.known()).settings.front().value == "1");
+  CHECK(found()->low == 0.01);
+  CHECK(found()->known());
+}
+
 TEST_CASE("metrics of a tuning look along its learning rates") {
   Study study = study_of({{"alpha", {{"one", {}}}}}, 6);
   add_tuning(study);

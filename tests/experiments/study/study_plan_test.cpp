@@ -180,4 +180,127 @@ TEST_CASE("runs that diverge make a value the worst, where all do, the smallest 
   CHECK(tuned(study, 0, failed.known()).failed);
 }
 
+/// The tuning of study_tuning, 3 x 2 settings, on so many seeds and searched as `search` says.
+std::string tuning_of(const std::string& search, int seeds = 2, const std::string& multipliers = "1, 8") {
+  return fmt::format(
+      "tuning:\n  metric: loss\n  seeds: {}\n  {}\n  axes:\n"
+      "    - {{name: rate, key: optimizer.learning_rate, values: [0.001, 0.01, 0.1]}}\n"
+      "    - {{name: embedding, key: model.embedding.learning_rate_multiplier, values: [{}]{}}}\n",
+      seeds, search, multipliers, search.find("jointly") == std::string::npos ? ", extensions: 0" : "");
+}
+std::string jointly(int settings) { return fmt::format("search: jointly\n  settings: {}", settings); }
+
+std::set<std::string> texts(const std::vector<std::vector<Change>>& settings) {
+  std::set<std::string> all;
+  for (const std::vector<Change>& one : settings) {
+    Tuned tuned;
+    tuned.settings = one;
+    all.insert(chosen(tuned));
+  }
+  return all;
+}
+
+TEST_CASE("jointly, every arm tries the same settings of the product, none twice, and the best mean is chosen") {
+  const StudyFile file;
+  const auto read = [&](int settings) {
+    return file.load(StudyFile::whole(study_rest + tuning_of(jointly(settings))));
+  };
+  const Study study = read(4);
+  const auto four = texts(joint_settings(*study.tuning)), five = texts(joint_settings(*read(5).tuning)),
+             all = texts(joint_settings(*read(100).tuning));
+  CHECK(four.size() == 4);
+  CHECK(five.size() == 5);
+  CHECK(all.size() == 6);
+  CHECK(all.count(rate + "=0.01 " + embedding + "=8 ") == 1);
+  for (const std::string& one : four) CHECK(five.count(one) == 1);
+  for (const std::string& one : five) CHECK(all.count(one) == 1);
+
+  Made made(study, bowl(0.01));
+  CHECK(plan(study, made.known()).size() == 8 + 4 * 4 * 2);  // all of them at once
+  for (std::size_t arm = 0; arm < 4; ++arm) {
+    std::vector<std::vector<Change>> tried;
+    for (const PlannedRun& run : tuned(study, arm, made.known()).runs) tried.push_back(run.settings);
+    CHECK(tried.size() == 4 * 2);
+    CHECK(texts(tried) == four);
+  }
+  made.make_all();
+  CHECK(runs_at_most(study) == 4 * (2 + 4 * 2 + 2));
+  CHECK(made.ids().size() <= runs_at_most(study));
+  CHECK(runs_at_most(read(100)) == 4 * (2 + 6 * 2 + 2));
+  CHECK(tuned(study, 1, made.known()).flatness->tried == 4);
+
+  const Study whole = read(6);
+  Made every(whole, bowl(0.01));
+  every.make_all();
+  CHECK(chosen(tuned(whole, 3, every.known())) == rate + "=0.01 " + embedding + "=8 ");
+  CHECK(tuned(whole, 3, every.known()).at_edge);  // of the multipliers, and nothing grows
+  CHECK(every.ids().size() == 4 * (2 + 6 * 2 + 2));
+  Made even(whole, [](const PlannedRun&) { return 1.0; });
+  even.make_all();
+  CHECK(chosen(tuned(whole, 0, even.known())) == rate + "=0.001 " + embedding + "=1 ");  // of equals, the smallest
+
+  Made failed(whole, [](const PlannedRun& run) {
+    return run.seed == 1002 ? std::numeric_limits<double>::infinity() : bowl(0.01)(run);
+  });
+  failed.make_all();
+  CHECK(tuned(whole, 0, failed.known()).failed);
+  CHECK_FALSE(tuned(whole, 0, failed.known()).done);
+  CHECK_FALSE(tuned(whole, 0, failed.known()).flatness.has_value());
+}
+
+TEST_CASE("an optimum away from every end of the grids is not at their edge") {
+  const StudyFile file;
+  const Study study = file.load(StudyFile::whole(study_rest + tuning_of(jointly(9), 2, "1, 2, 8")));
+  const auto dented = [](const PlannedRun& run) {
+    return bowl(0.01)(run) + std::fabs(std::log2(setting(run, embedding, 1)) - 1);
+  };
+  Made made(study, dented);
+  made.make_all();
+  CHECK(chosen(tuned(study, 0, made.known())) == rate + "=0.01 " + embedding + "=2 ");
+  CHECK_FALSE(tuned(study, 0, made.known()).at_edge);
+}
+
+TEST_CASE("a tuning says how far its best is ahead, and how many settings its seeds do not tell from it") {
+  const StudyFile file;
+  const auto found = [&](const std::string& tuning, const Made::Loss& loss) {
+    const Study study = file.load(StudyFile::whole(study_rest + tuning));
+    Made made(study, loss);
+    made.make_all();
+    const Tuned result = tuned(study, 0, made.known());
+    REQUIRE(result.flatness.has_value());
+    return *result.flatness;
+  };
+  // The seeds differ by more than the two multipliers do.
+  const auto rough = [](const PlannedRun& run) { return bowl(0.01)(run) + 0.02 * static_cast<double>(run.seed % 2); };
+  for (const std::string& search : {std::string("search: in_turn"), jointly(6)}) {
+    CAPTURE(search);
+    const std::size_t tried = search == jointly(6) ? 6 : 4;
+    Flatness flat = found(tuning_of(search, 2), rough);
+    CHECK(flat.tried == tried);
+    CHECK(*flat.ahead == doctest::Approx(0.01 - 0.01 / 8));
+    CHECK(flat.alike == std::optional<std::size_t>(1));
+    flat = found(tuning_of(search, 6), rough);  // six differences of one sign tell them apart
+    CHECK(flat.alike == std::optional<std::size_t>(0));
+    CHECK(*flat.ahead == doctest::Approx(0.01 - 0.01 / 8));
+    CHECK_FALSE(found(tuning_of(search, 1), rough).alike.has_value());
+    const Made::Loss all_but_one = [](const PlannedRun& run) {
+      return setting(run, rate, 0.001) == 0.01 && setting(run, embedding, 1) == 8 ? 1 : std::nan("");
+    };
+    if (tried == 6) {
+      CHECK_FALSE(found(tuning_of(search, 6), all_but_one).ahead.has_value());
+      CHECK(found(tuning_of(search, 6), all_but_one).alike == std::optional<std::size_t>(0));
+    }
+  }
+  // Six seeds of either sign do not tell the multipliers apart.
+  const auto either = [](const PlannedRun& run) {
+    const double sign = run.seed % 2 == 0 ? 1 : -1;
+    return bowl(0.01)(run) + (setting(run, embedding, 1) > 1 ? sign : -sign);
+  };
+  CHECK(found(tuning_of(jointly(6), 6), either).alike == std::optional<std::size_t>(1));
+  // In turn, what was tried on the way may be better than the best of the last grid.
+  const Flatness worse = found(tuning_of("search: in_turn", 2, "2, 8"),
+                               [](const PlannedRun& run) { return bowl(0.01)(run) + setting(run, embedding, 1); });
+  CHECK(*worse.ahead == doctest::Approx(0.01 + 1 - 0.005 - 2));
+}
+
 }  // namespace

@@ -321,6 +321,15 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {"metrics: [{name: loss}, {name: r, kind: rate_sensitivity}, {name: x, kind: expression, formula: r + 1}]\n" +
            tuning,
        "metrics[2].formula: 'r' is a metric of a whole tuning"},
+      {good + tuning + "  search: jointly\n", "tuning.settings: is required where search is jointly"},
+      {good + tuning + "  settings: 4\n", "tuning.settings: is not read here: it is read only when search is jointly"},
+      {good + tuning + "  search: jointly\n  settings: 0\n", "tuning.settings: must be in [1, 10000]"},
+      {good + "tuning: {metric: loss, search: jointly, settings: 2, axes: [{name: rate, key: optimizer.learning_rate, "
+              "values: [0.001, 0.01], extensions: 1}]}\n",
+       "tuning.axes[0].extensions: grids do not grow where search is jointly"},
+      {"metrics: [{name: loss}, {name: r, kind: rate_sensitivity}]\n" + tuning + "  search: jointly\n  settings: 5\n",
+       "metrics[1].kind: rate_sensitivity needs the whole grid of rates with the other settings fixed, and 5 of the 6 "
+       "settings of the tuning are tried; set tuning.settings: 6, or search in_turn"},
       {"axes: [{name: a, key: optimizer.learning_rate, values: [0.1, 0.2]}]\nmetrics: [{name: loss}]\n" + tuning,
        "the arms 'a=0.1' and 'a=0.2' differ in what is tuned alone, so tuned they are the same"},
       {"metrics: [{name: x, kind: expression, formula: \"1\\0 + 1\"}]\n", "has a character of code 0; remove it"},

@@ -613,6 +613,33 @@ TEST_CASE("what can be taken is remembered, for --resume and further workers, an
   CHECK(contains(study.run("group", "--dry-run --reuse " + study.directory.path(".")).output, "; 6 can be reused"));
 }
 
+TEST_CASE("a joint tuning runs to its report, which says how flat the optimum is") {
+  const StudyRun study(StudyFile::whole(
+      "arms: [{name: a}, {name: b, set: {model.embedding.scale: one}}]\nseeds: 1\n"
+      "metrics:\n  - {name: loss, kind: final_value}\n"
+      "tuning: {metric: loss, seeds: 2, search: jointly, settings: 3, axes: [{name: rate, key: "
+      "optimizer.learning_rate, values: [0.001, 0.01]}, {name: decay, key: train.clip_norm, values: [0.5, 1]}]}\n"));
+  const Outcome outcome = study.run("a");
+  CAPTURE(outcome.output);
+  CHECK(outcome.exit_code == 0);
+  CHECK(contains(outcome.output, "3 of 4 settings jointly"));
+  CHECK(contains(outcome.output, "with all of the tuning at most 16"));
+  const std::string report = read_file(study.directory.path("a/report.md"));
+  CHECK(
+      contains(report,
+               "| Arm | Best | At the edge of the grid | Settings tried | Ahead of the next by | Others not told apart "
+               "| Runs |\n"));
+  CHECK(contains(report, "| yes | 3 | "));
+  const auto verdicts = nlohmann::json::parse(read_file(study.directory.path("a/verdicts.json")));
+  REQUIRE(verdicts["tuned"].size() == 2);
+  CHECK(verdicts["tuned"][1]["flatness"]["tried"] == 3);
+  CHECK(verdicts["tuned"][1]["flatness"]["ahead"].get<double>() >= 0);
+  CHECK(verdicts["tuned"][1]["flatness"]["not_told_apart"].is_number());
+  const std::string page = read_file(study.directory.path("a/report.html"));
+  CHECK(contains(page, "Each point is the best of the settings with this rate that were tried."));
+  CHECK(contains(page, "How flat the optimum is: arm=a: "));
+}
+
 TEST_CASE("a study that takes runs and is killed again and again ends as one that was never killed") {
   const Reuse study(two_arms, tuned_study);
   REQUIRE(study.run("whole", "--jobs 1").exit_code == 0);
