@@ -38,8 +38,8 @@ int make_runs(const StudyFolder& folder, const Study& study, std::optional<std::
 
   const PoolEnd end = run_workers(folder, study, workers, console);
   if (end.stopped_by != 0) {
-    console.warn(
-        fmt::format("stopped with {} of {} runs made; --resume goes on", end.counts.ended(), end.counts.planned));
+    console.warn(fmt::format("stopped with {} of {} runs made; --resume goes on, and so does surd study work {}",
+                             end.counts.ended(), end.counts.planned, folder.path()));
     return 128 + end.stopped_by;
   }
   return finish_study(folder, study, results, end.counts, console);

@@ -13,6 +13,7 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 namespace surd {
 namespace {
@@ -35,6 +36,16 @@ void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   expect(!error, folder.string(), "cannot be made: {}", error.message());
+}
+
+/// A hash of the copies of the files that the base extends.
+std::string hash_of_copies(const std::string& folder, std::size_t copies) {
+  std::string all;
+  for (std::size_t i = 1; i <= copies; ++i) {
+    const std::string file = fmt::format("{}/{}.yaml", base_folder(folder), i);
+    all += (path_exists(file) ? hash_of(read_file(file)) : "none") + "\n";
+  }
+  return hash_of(all);
 }
 
 /// Everything that makes a study what it is, by path in its file: its keys, its base config with what that extends, and
@@ -144,6 +155,7 @@ void StudyFolder::freeze(const StudySource& source, const Study& study, bool kee
                     {"quick", source.quick},
                     {"base_files", copies},
                     {"hash", hash_of(read_file(study_file()))},
+                    {"base_hash", hash_of_copies(path_, copies)},
                     {"keep_checkpoints", keep_checkpoints},
                     {"reuse", reuse}};
   write_file_atomically(origin_file(path_), origin.dump(2) + "\n");
@@ -164,9 +176,14 @@ StudySource StudyFolder::source() const {
   StudySource source{study_file(), {}, origin.truth("quick"), {}};
   const Json settings = Json::parse(text)["set"];
   origin.require(settings.is_array(), "'set' is no list");
-  for (const Json& setting : settings) source.settings.push_back(setting.get<std::string>());
+  for (const Json& setting : settings) {
+    origin.require(setting.is_string(), "'set' is no list of settings");
+    source.settings.push_back(setting.get<std::string>());
+  }
   expect(!origin.has("hash") || origin.text("hash") == hash_of(read_file(study_file())), study_file(),
          "was changed after the study was begun, and its runs belong to what it was; put it back");
+  expect(!origin.has("base_hash") || origin.text("base_hash") == hash_of_copies(path_, origin.count("base_files")),
+         base_folder(path_), "a file in it was changed after the study was begun; put it back");
   for (std::size_t i = 1; i <= origin.count("base_files"); ++i)
     source.base_copies.emplace_back(fmt::format("{}/{}.yaml", base_folder(path_), i));
   return source;
@@ -174,24 +191,45 @@ StudySource StudyFolder::source() const {
 
 Study StudyFolder::study() const {
   Study study = load_study(source());
-  const std::string text = read_file(origin_file(path_));
-  for (const Json& more : Json::parse(text).value("more_seeds", Json::array())) {
-    const auto seeds = more.get<std::vector<std::uint64_t>>();
-    study.seeds.insert(study.seeds.end(), seeds.begin(), seeds.end());
-  }
+  for (const std::vector<std::uint64_t>& more : extensions(study))
+    study.seeds.insert(study.seeds.end(), more.begin(), more.end());
   return study;
 }
 
+std::vector<std::vector<std::uint64_t>> StudyFolder::extensions(const Study& study) const {
+  const std::string text = read_file(origin_file(path_));
+  const JsonObject origin(text, origin_file(path_), way_out);
+  std::set<std::uint64_t> used(study.seeds.begin(), study.seeds.end());
+  if (study.tuning) used.insert(study.tuning->seeds.begin(), study.tuning->seeds.end());
+  std::vector<std::vector<std::uint64_t>> all;
+  const Json lists = Json::parse(text).value("more_seeds", Json::array());
+  origin.require(lists.is_array() && lists.size() < std::max<std::size_t>(study.looks, 1),
+                 "'more_seeds' must be a list, shorter than the study has looks");
+  for (const Json& list : lists) {
+    origin.require(list.is_array() && !list.empty(), "'more_seeds' must be a list of lists of seeds");
+    all.emplace_back();
+    for (const Json& seed : list) {
+      origin.require(seed.is_number_unsigned(), "'more_seeds' has {} for a seed", seed.dump());
+      all.back().push_back(seed.get<std::uint64_t>());
+      origin.require(used.insert(all.back().back()).second, "'more_seeds' has the seed {}, which the study has already",
+                     seed.dump());
+    }
+  }
+  return all;
+}
+
 void StudyFolder::extend(std::size_t seeds) const {
+  static_cast<void>(source());  // or there is no study to extend
+  File guard(path_ + "/study.json.lock", O_RDWR | O_CREAT);
+  expect_usage(guard.lock(), path_, "is being extended by another process; wait until that has begun its runs");
   const Study extended = study();
-  Json origin = Json::parse(read_file(origin_file(path_)));
-  Json& more = origin["more_seeds"];
-  if (more.is_null()) more = Json::array();
-  expect_usage(more.size() + 1 < extended.looks, path_,
+  expect_usage(extensions(load_study(source())).size() + 1 < extended.looks, path_,
                "its verdicts may be taken {}, which is used up, and its p values are not corrected for another look; "
                "begin a study with other seeds (from {}), and with 'looks' if it may have to be extended",
                extended.looks == 1 ? "once" : fmt::format("{} times", extended.looks), extended.fresh_seeds(1).front());
-  more.push_back(extended.fresh_seeds(seeds));
+  Json origin = Json::parse(read_file(origin_file(path_)));
+  if (!origin.contains("more_seeds")) origin["more_seeds"] = Json::array();
+  origin["more_seeds"].push_back(extended.fresh_seeds(seeds));
   write_file_atomically(origin_file(path_), origin.dump(2) + "\n");
 }
 
@@ -309,6 +347,8 @@ const RunResult* StudyResults::find(const std::string& id) {
   const bool finished = result.status == RunResult::Status::finished;
   const std::string summary_file = RunFolder(folder).summary();
   if (finished || (result.status == RunResult::Status::diverged && path_exists(summary_file))) {
+    expect(path_exists(summary_file), summary_file,
+           "is missing; remove the run's folder, and it is made again by --resume");
     const JsonObject summary(read_file(summary_file), summary_file, "remove the run's folder, and it is made again");
     result.summary = summary.numbers();
     result.evaluation_seconds = evaluation_seconds_of(summary);

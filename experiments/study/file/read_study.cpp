@@ -164,8 +164,12 @@ std::vector<Change> StudyReader::changes(const RawYaml& raw, const std::string& 
       add(child.key_origin, path, "the runs have the study's seeds; remove it, and set 'seeds'");
       continue;
     }
-    const std::vector<Change> made = setting(child, child.key);
-    changes.insert(changes.end(), made.begin(), made.end());
+    for (Change& made : setting(child, child.key)) {
+      const bool twice =
+          std::any_of(changes.begin(), changes.end(), [&](const Change& c) { return c.key == made.key; });
+      require(!twice, made.origin, path, fmt::format("sets '{}' twice; remove one", shown(made.key)));
+      changes.push_back(std::move(made));
+    }
   }
   return changes;
 }

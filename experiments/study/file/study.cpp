@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 namespace surd {
 
 std::vector<std::uint64_t> Study::fresh_seeds(std::size_t count) const {
-  std::vector<std::uint64_t> fresh;
+  std::set<std::uint64_t> used(seeds.begin(), seeds.end());
+  if (tuning) used.insert(tuning->seeds.begin(), tuning->seeds.end());
+  std::vector<std::uint64_t> fresh;  // after the largest there is comes 0
   for (std::uint64_t seed = *std::max_element(seeds.begin(), seeds.end()) + 1; fresh.size() < count; ++seed)
-    if (!tuning || std::find(tuning->seeds.begin(), tuning->seeds.end(), seed) == tuning->seeds.end())
-      fresh.push_back(seed);
+    if (used.insert(seed).second) fresh.push_back(seed);
   return fresh;
 }
 

@@ -15,7 +15,7 @@ namespace {
 /// Six significant digits are more than a screen shows, and half the size.
 Json rounded(double value) {
   if (!std::isfinite(value)) return nullptr;
-  return std::stod(fmt::format("{:.6g}", value));
+  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
 }
 
 Json rounded(const std::vector<double>& values) {

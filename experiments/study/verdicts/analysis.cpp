@@ -47,17 +47,21 @@ std::optional<ArmSummary> summary_of(const StudyValues& values, const MetricSpec
   summary.arm = arm;
   summary.regime = regime;
   summary.metric = metric.name;
+  const ComparedBy by = metric.compared_by;
   std::vector<MetricValue> on_scale;
   for (const std::uint64_t seed : values.seeds(metric)) {
     const StudyValues::Cell cell = values.cell(metric, arm, regime, seed);
     if (cell.gap != StudyValues::Gap::none) continue;
     summary.seeds.push_back(seed);
     summary.values.push_back(cell.value);
-    on_scale.push_back(to_scale(metric.compared_by, cell.value).value_or(-statistics::infinity));
+    if (const auto scaled = to_scale(by, cell.value)) on_scale.push_back(*scaled);
   }
   if (summary.values.empty()) return std::nullopt;
   const auto quantile = metric.metric->quantile();
-  summary.estimate = quantile ? quantile_of(summary.values, *quantile) : estimate_of(metric.compared_by, on_scale);
+  const bool scaled = on_scale.size() == summary.values.size();  // all of them have a logarithm, where one is taken
+  summary.estimate = quantile ? quantile_of(summary.values, *quantile)
+                     : scaled ? estimate_of(by, on_scale)
+                              : estimate_of(ComparedBy::difference, summary.values);
   return summary;
 }
 

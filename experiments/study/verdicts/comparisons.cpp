@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace surd {
 namespace {
@@ -131,9 +132,24 @@ std::string direction(const StudyValues& values, const Hypothesis& hypothesis) {
 
 bool compares_levels(const Hypothesis& hypothesis) { return !hypothesis.under.empty() || !hypothesis.versus.empty(); }
 
+/// The difference is to be the same one under both, so they name other axes than its sides, and the same.
 void check_levels(const Hypothesis& hypothesis, const Statement::Complain& complain) {
-  if (hypothesis.under == hypothesis.versus)
-    complain("versus", "is the same as 'under'; name the levels in which they differ");
+  const auto& [arm, against, under, versus] =
+      std::tie(hypothesis.arm, hypothesis.against, hypothesis.under, hypothesis.versus);
+  if (under.empty() || versus.empty())
+    return complain(under.empty() ? "under" : "versus", "is required beside the other; name the levels of both");
+  if (under == versus) return complain("versus", "is the same as 'under'; name the levels in which they differ");
+  for (const auto& [axis, level] : under) {
+    if (arm.count(axis) > 0 || against.count(axis) > 0)
+      return complain("under", fmt::format("names '{}', in which the arms differ already; name another axis", axis));
+    if (versus.count(axis) == 0)
+      return complain("versus",
+                      fmt::format("does not name '{}', which 'under' names; name the same axes in both", axis));
+  }
+  for (const auto& [axis, level] : versus)
+    if (under.count(axis) == 0)
+      return complain("under",
+                      fmt::format("does not name '{}', which 'versus' names; name the same axes in both", axis));
 }
 
 std::string every_arm(const Selector& selector) { return text_of(selector, "every arm"); }

@@ -41,7 +41,7 @@ std::string reason(const Finding& finding, std::size_t looks) {
     case Verdict::undecided:
       words = fmt::format("which does not decide whether it is {}", finding.expected);
       if (result.p && *result.p <= significance && *result.p_holm > significance)
-        words += ": p is small enough alone, and not among as many tests as this study makes; more seeds could decide";
+        words += ": p is small enough alone, and not once it is corrected; more seeds could decide";
       break;
   }
   return fmt::format("{}{}, {}, {}.", finding.observed, p, finding.context, words);

@@ -48,10 +48,13 @@ PilotFinding measure(const StudyValues& pilot, const Hypothesis& hypothesis) {
     }
   }
   finding.pilot_seeds = differences.size();
+  const std::size_t seeds = pilot.seeds(pilot.study().metric(hypothesis.metric)).size();
   if (differences.size() < 2)
     finding.obstacle = fmt::format("a deviation takes two seeds, and the pilot has {}", differences.size());
   else if (censored)
     finding.obstacle = "some of the pilot's values are censored";
+  else if (differences.size() < seeds)
+    finding.obstacle = fmt::format("{} of the pilot's {} seeds have no such value", seeds - differences.size(), seeds);
   else
     finding.deviation = deviation_of(differences);
   return finding;

@@ -219,6 +219,9 @@ void Slope::check(const Study& study, const Hypothesis& hypothesis, const Compla
   if (axis == study.axes.end())
     complain("over", fmt::format("there is no axis '{}'{}", shown(hypothesis.over),
                                  not_among(hypothesis.over, study.axis_names())));
+  else if (hypothesis.arm.count(hypothesis.over) > 0 || axis->levels.size() < 2)
+    complain("over",
+             fmt::format("'{}' has a single level among these arms; a slope needs two", shown(hypothesis.over)));
   else if (!std::all_of(axis->levels.begin(), axis->levels.end(), above_0))
     complain("over", fmt::format("every level of '{}' must have a value above 0", shown(hypothesis.over)));
   else

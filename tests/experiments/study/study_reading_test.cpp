@@ -214,7 +214,11 @@ TEST_CASE("'set' of a study goes over what levels and presets say, below the tun
       "title: T\nbase: {optimizer: {learning_rate: 0.5}}\n"
       "arms: [{name: a, preset: t5}, {name: b, value: 2, set: {optimizer.name: sgd}}]\n"
       "set: {optimizer.learning_rate: 0.25, model.embedding.scale: one}\n";
-  const Study study = file.load(text, {"optimizer.learning_rate=0.125"});
+  const Study study = file.load(text);
+  CHECK_THROWS_WITH_AS(
+      file.load(text, {"optimizer.learning_rate=0.125"}),
+      "--set optimizer.learning_rate=0.125: 'set' sets it for every arm, over what levels say; remove one",
+      ConfigError);
   for (std::size_t arm = 0; arm < 2; ++arm) {
     CHECK(contains(to_yaml(study.config(arm, {}, 1)), "learning_rate: 0.25\n"));
     CHECK(study.config(arm, {}, 1).model.embedding.scale.text() == "one");
@@ -224,6 +228,39 @@ TEST_CASE("'set' of a study goes over what levels and presets say, below the tun
       StudyFile::whole(std::string(study_rest) + study_tuning + "set: {optimizer.learning_rate: 1e-3 / rho}\n"));
   CHECK(tuned.arms[0].own.at("optimizer.learning_rate") == "0.002");
   CHECK(tuned.arms[1].own.at("optimizer.learning_rate") == "0.0005");
+}
+
+TEST_CASE("the levels that a difference is compared under are of other axes than its sides, and of the same ones") {
+  const StudyFile file;
+  const auto problem = [&](const std::string& levels) -> std::string {
+    try {
+      file.load(
+          StudyFile::whole(std::string(study_rest) +
+                           "hypotheses:\n  - {name: H, kind: equivalence, metric: loss, margin: 0.1, arm: {scale: "
+                           "one}, against: {scale: sqrt_dim}, " +
+                           levels + "}\n"));
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(problem("under: {rho: low}, versus: {rho: high}").empty());
+  CHECK(contains(problem("under: {scale: one}, versus: {scale: sqrt_dim}"), "names 'scale', in which the arms differ"));
+  CHECK(contains(problem("under: {rho: low}"), "hypotheses[0].versus: is required beside the other"));
+  CHECK(contains(problem("versus: {rho: low}"), "hypotheses[0].under: is required beside the other"));
+  CHECK(contains(problem("under: {rho: low}, versus: {regime: shared}"), "versus: does not name 'rho'"));
+  CHECK(contains(problem("under: {rho: low}, versus: {rho: low, regime: shared}"), "under: does not name 'regime'"));
+}
+
+TEST_CASE("fresh seeds are none that a study or its tuning has") {
+  Study study = StudyFile().load("title: T\nbase: {}\n");
+  study.seeds = {1, 2, 5};
+  CHECK(study.fresh_seeds(2) == std::vector<std::uint64_t>{6, 7});
+  study.tuning.emplace();
+  study.tuning->seeds = {6, 8};
+  CHECK(study.fresh_seeds(2) == std::vector<std::uint64_t>{7, 9});
+  study.seeds = {~std::uint64_t{0}, 0, 1};
+  CHECK(study.fresh_seeds(2) == std::vector<std::uint64_t>{2, 3});
 }
 
 struct Wrong {

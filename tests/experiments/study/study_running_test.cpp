@@ -133,6 +133,32 @@ TEST_CASE("a study that declares a second look gets more seeds, and any other no
   CHECK(contains(twice.run("a", "--resume").output, "runs        0 to make, 32 made"));
   CHECK(program("study extend " + folder + " --seeds 1").exit_code == 2);
   CHECK(program("study extend " + folder).exit_code == 2);
+
+  const std::string origin = folder + "/study.json", text_of_origin = read_file(origin);
+  for (const char* damage :
+       {"[[1]]", "[[9, 9]]", "[[-1]]", "[[1.5]]", "[[\"a\"]]", "[9]", "{\"a\": [9]}", "[[9], [10]]"}) {
+    auto json = nlohmann::ordered_json::parse(text_of_origin);
+    json["more_seeds"] = nlohmann::ordered_json::parse(damage);
+    write_file_atomically(origin, json.dump());
+    const Outcome report = program("study report " + folder);
+    CAPTURE(damage);
+    CAPTURE(report.output);
+    CHECK(report.exit_code == 1);
+    CHECK(contains(report.output, "study.json: 'more_seeds' "));
+  }
+}
+
+TEST_CASE("copies of the files that a base extends must stay as they were") {
+  const StudyRun study(StudyFile::whole("seeds: 1\n"));
+  const std::string base = study.directory.write("base.yaml", "train: {batch_size: 5}\n");
+  std::string text = read_file(study.file);
+  text.insert(text.find("base:\n") + 6, "  extends: ./base.yaml\n");
+  study.write(text);
+  REQUIRE(study.run("a").exit_code == 0);
+  write_file_atomically(study.directory.path("a/base/1.yaml"), "train: {batch_size: 6}\n");
+  const Outcome changed = program("study report " + study.directory.path("a"));
+  CHECK(changed.exit_code == 1);
+  CHECK(contains(changed.output, "a/base: a file in it was changed after the study was begun; put it back"));
 }
 
 TEST_CASE("a study runs to its end, is not overwritten, and resumes to nothing") {
