@@ -37,13 +37,16 @@ std::string with_unit(const std::string& number, const std::string& unit) {
   return unit.empty() ? number : number + " " + unit;
 }
 
-/// "0.42 times [0.38, 0.47]"
-std::string estimate_text(const Estimate& estimate, const std::string& unit) {
+/// "0.42 times [0.38, 0.47]", with the digits it takes to tell the numbers apart and from the ends of the region.
+std::string estimate_text(const Estimate& estimate, const std::string& unit, const Region& region) {
   const double low = estimate.interval.low, high = estimate.interval.high, value = estimate.value.nearest();
   if (std::isnan(value)) return "not known";
   int digits = 3;
   const auto alike = [&](double a, double b) { return a != b && digits_text(a, digits) == digits_text(b, digits); };
-  while (digits < 7 && (alike(low, high) || alike(low, value) || alike(value, high))) ++digits;
+  const auto at_end = [&](double a) { return alike(a, region.low) || alike(a, region.high); };
+  while (digits < 7 &&
+         (alike(low, high) || alike(low, value) || alike(value, high) || at_end(low) || at_end(value) || at_end(high)))
+    ++digits;
   if (digits == 7) digits = 3;  // they differ by what is rounded
   const std::string text = with_unit(bound_text(estimate.value, digits), unit);
   if (std::isnan(low) || std::isnan(high) || (std::isinf(low) && std::isinf(high))) return text;
@@ -353,7 +356,8 @@ RowWords words_of(const Study& study, const HypothesisResult& result) {
   else if (hypothesis.over.empty())
     unit = check.compared_by == ComparedBy::ratio && hypothesis.formula.empty() ? "times"
                                                                                 : study.metric(hypothesis.metric).unit;
-  words.effect = check.seeds.empty() ? "no value yet" : estimate_text(check.effect, unit);
+  words.effect =
+      check.seeds.empty() ? "no value yet" : estimate_text(check.effect, unit, check.region.value_or(Region()));
   if (check.region) words.expected = "expected " + expected_text(hypothesis, check, unit);
   const std::string what = curves ? "loss curves"
                            : hypothesis.kind == "slope"
