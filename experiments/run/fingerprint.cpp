@@ -51,7 +51,8 @@ std::string difference(const Fingerprint& before, const Fingerprint& after, cons
   std::string lines;
   for (const std::string& name : splits) {
     const auto found = before.find(name);
-    const SplitFingerprint old = found == before.end() ? SplitFingerprint() : found->second, now = after.at(name);
+    const SplitFingerprint old = found == before.end() ? SplitFingerprint() : found->second;
+    const SplitFingerprint& now = after.at(name);
     if (old.hash == now.hash && old.pairs == now.pairs) continue;
     lines += old.pairs == now.pairs ? fmt::format("\n  {}: other text in its {} pairs", name, now.pairs)
                                     : fmt::format("\n  {}: {} -> {} pairs", name, old.pairs, now.pairs);

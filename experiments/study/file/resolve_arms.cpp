@@ -151,8 +151,8 @@ void StudyReader::keep_levels(Study& study) {
 }
 
 void StudyReader::resolve_arms(Study& study) {
-  std::map<std::string, std::string> arms,
-      tuned;  // name of an arm by its config, and by that with equal tuned settings
+  std::map<std::string, std::string> arms;   // name of an arm by its config
+  std::map<std::string, std::string> tuned;  // and by what it is where all have the same tuned settings
   for (std::size_t i = 0; i < study.arms.size(); ++i) {
     Arm& arm = study.arms[i];
     try {
@@ -170,7 +170,7 @@ void StudyReader::resolve_arms(Study& study) {
         equal.push_back({axis.key, scalar_text(axis.values.front()), axis.origin});
       const auto [twin, differs] = tuned.emplace(to_yaml(study.config(i, equal, study.seeds.front())), arm.name);
       require(
-          differs, arm.set.empty() ? element("axes", 0) : arm.set.back().origin, "",
+          differs, by_levels == 0 ? element("axes", 0) : arm.set[by_levels - 1].origin, "",
           fmt::format("the arms '{}' and '{}' differ in what is tuned alone, so tuned they are the same; remove the "
                       "axis, or its key from the tuning",
                       twin->second, arm.name));
@@ -201,6 +201,8 @@ void StudyReader::check_start(const Study& study, std::size_t arm, const RunConf
     if (!split.empty() && !includes(config.train.evaluate_splits, split))
       told(fmt::format("needs {} among train.evaluate_splits, e.g. [{}]", shown(split), shown(split)));
     if (metric.metric->needs_probe() && config.probe.every == 0) told("needs probe.every above 0");
+    const std::size_t apart = metric.metric->log_every_at_most();
+    if (apart > 0 && config.train.log_every > apart) told(fmt::format("needs train.log_every of at most {}", apart));
   }
 }
 

@@ -12,6 +12,7 @@ class LossSpikes : public StudyMetric {
  public:
   using Options = NoOptions;
   explicit LossSpikes(const Options&) {}
+  std::size_t log_every_at_most() const override { return 5; }
   std::optional<MetricValue> of_run(const RunView& view) const override {
     std::vector<std::uint64_t> updates;
     std::vector<double> losses;

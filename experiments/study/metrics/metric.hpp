@@ -54,6 +54,8 @@ class StudyMetric {
   virtual bool needs_start() const { return false; }
   /// The split beside the validation split that it needs to be named in train.evaluate_splits; "" = none.
   virtual std::string needs_split() const { return ""; }
+  /// How far apart, in updates, the logged losses may be that it looks at; 0: as far as they like.
+  virtual std::size_t log_every_at_most() const { return 0; }
   /// Whether it needs probe.jsonl, which runs write if probe.every is above 0.
   virtual bool needs_probe() const { return false; }
   /// Whether it may look at probe.jsonl. Where none does, the file, which may be large, need not be read.

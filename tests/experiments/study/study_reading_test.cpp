@@ -316,6 +316,8 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {"metrics: [{name: a, kind: diverged}]\n", "a: diverged needs train.evaluate_at_start: true"},
       {"metrics: [{name: a, kind: rate_sensitivity}]\n", "is found from the tuning, and the study has none"},
       {"metrics: [{name: a, kind: probe, path: p, what: w, statistic: s}]\n", "a: probe needs probe.every above 0"},
+      {"arms: [{name: x, set: {train.log_every: 6}}]\nmetrics: [{name: a, kind: loss_spikes}]\n",
+       "a: loss_spikes needs train.log_every of at most 5"},
       {"metrics: [{name: a, kind: probe, path: p, what: w}]\n",
        "metrics[0].statistic: is required where kind is probe"},
       {"metrics: [{name: a, kind: probe, path: p, what: w, statistic: s, at: loss}]\n",
