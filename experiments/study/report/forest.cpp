@@ -326,7 +326,16 @@ std::string answer(const Analysis& analysis) {
   const std::string every = all == 1   ? "The statement"
                             : all == 2 ? "Both statements"
                                        : fmt::format("All {} statements", all);
-  if (hold == all) return sentence(every + (all == 1 ? " holds." : " hold."));
+  if (hold == all) {
+    std::vector<std::string> refuted;  // by what holds, which may speak against a claim
+    for (const ClaimResult& claim : analysis.claims)
+      if (claim.verdict == Verdict::refuted) refuted.push_back(std::to_string(claim.claim));
+    const std::string against =
+        refuted.empty()
+            ? ""
+            : fmt::format(", which refutes claim{} {}", refuted.size() == 1 ? "" : "s", fmt::join(refuted, " and "));
+    return sentence(every + (all == 1 ? " holds" : " hold") + against + ".");
+  }
   for (const Verdict verdict : {Verdict::refuted, Verdict::undecided})
     if (count(verdict) == all)
       return sentence(fmt::format("{} {} {}.", every, all == 1 ? "is" : "are", name_of(verdict)));

@@ -203,6 +203,9 @@ TEST_CASE("answers in words") {
   CHECK(verdicts({Verdict::supported}) == "The statement holds.");
   CHECK(verdicts({Verdict::refuted}) == "The statement is refuted.");
   CHECK(verdicts({Verdict::supported, Verdict::supported}) == "Both statements hold.");
+  analysis.claims = {{12, Verdict::supported, ""}, {13, Verdict::refuted, ""}, {14, Verdict::refuted, ""}};
+  CHECK(verdicts({Verdict::supported, Verdict::supported}) == "Both statements hold, which refutes claims 13 and 14.");
+  analysis.claims.clear();
   CHECK(verdicts({Verdict::undecided, Verdict::undecided}) == "Both statements are undecided.");
   CHECK(verdicts({Verdict::supported, Verdict::refuted, Verdict::supported, Verdict::undecided}) ==
         "2 of 4 statements hold; one is refuted; one is undecided.");
