@@ -48,7 +48,7 @@ std::string estimate_text(const Estimate& estimate, const std::string& unit, con
          (alike(low, high) || alike(low, value) || alike(value, high) || at_end(low) || at_end(value) || at_end(high)))
     ++digits;
   if (digits == 7) digits = 3;  // they differ by what is rounded
-  const std::string text = with_unit(bound_text(estimate.value, digits), unit);
+  std::string text = with_unit(bound_text(estimate.value, digits), unit);
   if (std::isnan(low) || std::isnan(high) || (std::isinf(low) && std::isinf(high))) return text;
   return fmt::format("{} [{}, {}]", text, digits_text(low, digits), digits_text(high, digits));
 }
