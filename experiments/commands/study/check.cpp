@@ -1,10 +1,10 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
+#include "experiments/commands/study/study_lines.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/study/execution/outlook.hpp"
 #include "experiments/study/file/study_group.hpp"
-#include "experiments/study/report/study_tables.hpp"
 
 #include <unistd.h>
 

@@ -1,10 +1,10 @@
 #include "experiments/commands/study/make_runs.hpp"
 
+#include "experiments/commands/study/study_lines.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/study/execution/outlook.hpp"
 #include "experiments/study/execution/reuse.hpp"
 #include "experiments/study/execution/worker_pool.hpp"
-#include "experiments/study/report/study_tables.hpp"
 #include "experiments/study/report/write_report.hpp"
 
 namespace surd {

@@ -1,5 +1,6 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
+#include "experiments/commands/study/study_lines.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/study/report/group_report.hpp"

@@ -1,12 +1,12 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/commands/study/make_runs.hpp"
+#include "experiments/commands/study/study_lines.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/study/execution/outlook.hpp"
 #include "experiments/study/execution/reuse.hpp"
 #include "experiments/study/report/group_report.hpp"
-#include "experiments/study/report/study_tables.hpp"
 #include "experiments/study/report/write_report.hpp"
 
 #include <unistd.h>

@@ -209,11 +209,4 @@ GroupAnswers write_group_report(const StudyGroup& group, const std::string& fold
   return std::move(results.answers);
 }
 
-std::vector<std::string> answer_lines(const StudyGroup& group, const GroupAnswers& answers) {
-  std::vector<std::string> lines{"", group.question};
-  for (const auto& [claim, found] : answers)
-    lines.push_back(fmt::format("  {:<10} {}", name_of(together(found)), claim_heading(claim)));
-  return lines;
-}
-
 }  // namespace surd

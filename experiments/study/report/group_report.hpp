@@ -32,7 +32,4 @@ std::optional<StudyGroup> group_in(const std::string& folder);
 /// it; those that are not begun are named as such. Throws Error.
 GroupAnswers write_group_report(const StudyGroup& group, const std::string& folder);
 
-/// The answers for a terminal: a line a claim.
-std::vector<std::string> answer_lines(const StudyGroup& group, const GroupAnswers& answers);
-
 }  // namespace surd

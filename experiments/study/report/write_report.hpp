@@ -9,7 +9,4 @@ namespace surd {
 /// far. Throws Error where a file of a run is damaged or one of these cannot be written.
 Analysis write_report(const StudyFolder& folder, const Study& study);
 
-/// The answers for a terminal: a line or two a claim and a hypothesis.
-std::vector<std::string> answer_lines(const Study& study, const Analysis& analysis);
-
 }  // namespace surd

@@ -1,7 +1,7 @@
 #include "experiments/study/verdicts/decidability.hpp"
+#include "experiments/commands/study/study_lines.hpp"
 #include "experiments/study/file/study_group.hpp"
 #include "experiments/study/metrics/learning_rates.hpp"
-#include "experiments/study/report/study_tables.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/experiments/study/study_files.hpp"
 #include "tests/experiments/study/study_runs.hpp"

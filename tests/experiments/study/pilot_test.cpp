@@ -1,6 +1,6 @@
 #include "experiments/study/verdicts/pilot.hpp"
+#include "experiments/commands/study/study_lines.hpp"
 #include "experiments/program/usage_error.hpp"
-#include "experiments/study/report/study_tables.hpp"
 #include "experiments/study/statistics/statistics.hpp"
 #include "experiments/study/verdicts/power.hpp"
 #include "tests/experiments/program.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "experiments/study/execution/study_folder.hpp"
+#include "experiments/study/report/group_report.hpp"
 #include "experiments/study/verdicts/decidability.hpp"
 #include "experiments/study/verdicts/pilot.hpp"
 
@@ -22,5 +23,9 @@ std::vector<std::string> pilot_lines(const Study& study, const std::vector<Pilot
 std::vector<std::string> failures(const Study& study, StudyResults& results);
 /// How far it is: counts, a table of arms, failures.
 std::vector<std::string> status_lines(const Study& study, const StudyFolder& folder, StudyResults& results);
+/// The answers for a terminal: a line or two a claim and a hypothesis.
+std::vector<std::string> answer_lines(const Study& study, const Analysis& analysis);
+/// The answers for a terminal: a line a claim.
+std::vector<std::string> answer_lines(const StudyGroup& group, const GroupAnswers& answers);
 
 }  // namespace surd

@@ -1,7 +1,11 @@
-#include "experiments/study/report/study_tables.hpp"
+#include "experiments/commands/study/study_lines.hpp"
 
+#include "experiments/program/console.hpp"
 #include "experiments/program/text_format.hpp"
+#include "experiments/study/file/claims.hpp"
 #include "experiments/study/verdicts/finding.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -91,6 +95,20 @@ std::string pilot_text(const Study& study, const PilotFinding& finding) {
     return fmt::format("{}: an effect of {}{}", deviation, length(*finding.smallest_effect), margin);
   return fmt::format("{}: {:.0f} of 100 studies support it if there is no effect, 80 with a margin of {}{}", deviation,
                      100 * *finding.share_supported, length(*finding.smallest_margin), margin);
+}
+
+Console::Style style(Verdict verdict) {
+  if (verdict == Verdict::supported) return Console::Style::green;
+  return verdict == Verdict::refuted ? Console::Style::red : Console::Style::yellow;
+}
+
+void add_lines(std::vector<std::string>& lines, Verdict verdict, const std::string& text, const std::string& indent) {
+  const std::string word = fmt::format("{:<10}", name_of(verdict));
+  std::string block = wrapped(text, indent + word + " ", indent + std::string(word.size() + 1, ' '), screen_width);
+  const std::size_t at = indent.size();
+  block = block.substr(0, at) + styled(word, style(verdict), STDOUT_FILENO) + block.substr(at + word.size());
+  while (!block.empty() && block.back() == '\n') block.pop_back();
+  lines.push_back(block);
 }
 
 }  // namespace
@@ -190,6 +208,32 @@ std::vector<std::string> status_lines(const Study& study, const StudyFolder& fol
   const std::vector<std::string> failed = failures(study, results);
   if (!failed.empty()) lines.emplace_back();
   lines.insert(lines.end(), failed.begin(), failed.end());
+  return lines;
+}
+
+std::vector<std::string> answer_lines(const Study& study, const Analysis& analysis) {
+  std::vector<std::string> lines;
+  const auto add_hypotheses = [&](std::size_t claim, const std::string& heading) {
+    bool first = true;
+    for (const HypothesisResult& result : analysis.hypotheses) {
+      const Hypothesis& hypothesis = study.hypotheses[result.hypothesis];
+      if (hypothesis.claim != claim) continue;
+      if (first) lines.insert(lines.end(), {"", heading});
+      first = false;
+      add_lines(lines, result.verdict, hypothesis.name + ". " + result.reason, "  ");
+    }
+  };
+  for (const ClaimResult& claim : analysis.claims)
+    add_hypotheses(claim.claim,
+                   fmt::format("Claim {}, {}: {}", claim.claim, name_of(claim.verdict), claim_text(claim.claim)));
+  add_hypotheses(0, analysis.claims.empty() ? "Hypotheses" : "Beside the claims");
+  return lines;
+}
+
+std::vector<std::string> answer_lines(const StudyGroup& group, const GroupAnswers& answers) {
+  std::vector<std::string> lines{"", group.question};
+  for (const auto& [claim, found] : answers)
+    lines.push_back(fmt::format("  {:<10} {}", name_of(together(found)), claim_heading(claim)));
   return lines;
 }
 
