@@ -3,7 +3,6 @@
 #include "experiments/study/file/study.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -130,19 +129,6 @@ void check_sides(const Study& study, const Hypothesis& hypothesis, const Stateme
   if (shares && regime(hypothesis.arm) == regime(hypothesis.against))
     complain("against",
              "selects an arm that 'arm' selects too; name the level of the axis in which they differ in both");
-}
-
-void check_slope(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain) {
-  if (hypothesis.arm.count(hypothesis.over) > 0 || study.axes[study.axis_index(hypothesis.over)].levels.size() < 2)
-    return;
-  std::map<std::vector<std::size_t>, std::vector<std::size_t>> groups;
-  for (const std::size_t arm : study.select(hypothesis.arm))
-    groups[levels_along_others(study, arm, {hypothesis.over})].push_back(arm);
-  for (const auto& [levels, arms] : groups)
-    if (arms.size() == 1)
-      return complain("over", fmt::format("a slope needs two levels of '{}' or more, and 'without' leaves arm '{}' "
-                                          "alone; let 'arm' name levels of other axes",
-                                          hypothesis.over, shown(study.arms[arms.front()].name)));
 }
 
 }  // namespace surd

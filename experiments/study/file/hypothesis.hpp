@@ -67,8 +67,6 @@ class Statement {
 /// Complains where the arms that `arm` and `against` select, under the levels of `under` and `versus` if there are any,
 /// cannot be compared: where a side selects none, where an arm has no counterpart, or where both are the same.
 void check_sides(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain);
-/// Complains where the study leaves out so much that a slope over the axis `over` would be taken of a single arm.
-void check_slope(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain);
 
 using StatementRegistry = Registry<Statement()>;
 using StatementChoice = Choice<Statement()>;

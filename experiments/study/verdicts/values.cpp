@@ -1,12 +1,10 @@
 #include "experiments/study/verdicts/values.hpp"
 
 #include "experiments/study/statistics/formula.hpp"
-#include "experiments/study/verdicts/finding.hpp"
+#include "experiments/study/verdicts/groups.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <limits>
 
 namespace surd {
 namespace {
@@ -54,89 +52,32 @@ Region region_of(const Check& check, const std::string& expect_word, const std::
   return region;
 }
 
-/// The arms of one check: one arm, or those along the axis that a slope is taken over.
-struct Group {
-  std::string label;
-  std::vector<std::size_t> arms;
-};
-
-/// The arms of a slope for every combination of the other axes' levels.
-std::vector<Group> groups_along(const Study& study, const Hypothesis& hypothesis, const Side& side) {
-  std::vector<Group> groups;
-  const std::size_t over = study.axis_index(hypothesis.over);
-  std::map<std::vector<std::size_t>, std::size_t> index;
-  for (const std::size_t arm : side.arms) {
-    std::vector<std::size_t> others = study.arms[arm].levels;
-    others[over] = 0;
-    const auto [found, fresh] = index.emplace(others, groups.size());
-    if (fresh) groups.push_back({text_of(study.levels_beside(arm, over)), {}});
-    groups[found->second].arms.push_back(arm);
-  }
-  return groups;
+std::string tolerance_of(const Hypothesis& h) {
+  return short_number(h.relative ? 100 * h.tolerance : h.tolerance) + (h.relative ? " %" : "");
 }
 
-/// Finds the number of a group in one seed, on its scale; nothing where a run of the group has none.
-using Measured = std::function<std::optional<MetricValue>(Tally& tally, const Group& group, std::uint64_t seed)>;
-
-/// Makes a check for each group. `what` and `unit` name in sentences what is measured, on the scale `by`.
-Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, const Side& side,
-                       const std::vector<Group>& groups, const Measured& measured, ComparedBy by,
-                       const std::string& what, const std::string& unit) {
-  const std::vector<std::uint64_t>& all_seeds = values.seeds(values.study().metric(hypothesis.metric));
-
-  Finding finding;
+/// Examines groups whose number a formula expects.
+Finding examine_formula(const StudyValues& values, const Hypothesis& hypothesis, const Side& side,
+                        const std::vector<ArmGroup>& groups, GroupNumber number) {
+  number.region = [&](const ArmGroup& group, Check& check) -> std::optional<Region> {
+    const std::size_t arm = group.arms.front();
+    check.expected = expected_value(values.study(), hypothesis, arm, values.vocabulary(arm));
+    if (!check.expected) return std::nullopt;
+    check.tolerance = hypothesis.tolerance * (hypothesis.relative ? std::fabs(*check.expected) : 1);
+    if (!std::isfinite(*check.expected + *check.tolerance)) return std::nullopt;
+    return region_of(check, hypothesis.expect, hypothesis.name);
+  };
+  Finding finding = examine_groups(values, hypothesis, side, groups, number);
   const std::string word = hypothesis.expect == "at_most"    ? "at most "
                            : hypothesis.expect == "at_least" ? "at least "
                                                              : "";
-  finding.expected = fmt::format(
-      "{}{} ± {}", word, hypothesis.formula,
-      hypothesis.relative ? short_number(100 * hypothesis.tolerance) + " %" : short_number(hypothesis.tolerance));
-  if (groups.empty()) finding.obstacle = "the study has no such arm";
-  for (const Group& group : groups)
-    if (!hypothesis.over.empty() && group.arms.size() < 2)
-      finding.obstacle = fmt::format("a slope needs two levels of '{}' or more", hypothesis.over);
-  if (!finding.obstacle.empty()) return finding;
-
-  Tally tally(values);
-  bool expected_known = true;
-  std::vector<Evidence> evidence;
-  for (const Group& group : groups) {
-    std::vector<std::uint64_t> seeds;
-    std::vector<MetricValue> numbers;
-    for (const std::uint64_t seed : all_seeds) {
-      const auto number = measured(tally, group, seed);
-      if (!number) continue;
-      seeds.push_back(seed);
-      numbers.push_back(*number);
-    }
-    Check check = check_of(group.label, by, std::move(seeds), numbers);
-    check.expected =
-        expected_value(values.study(), hypothesis, group.arms.front(), values.vocabulary(group.arms.front()));
-    expected_known = expected_known && check.expected;
-    if (check.expected) {
-      check.tolerance = hypothesis.tolerance * (hypothesis.relative ? std::fabs(*check.expected) : 1);
-      const Region region = region_of(check, hypothesis.expect, hypothesis.name);
-      check.region = from_scale(by, region);
-      evidence.push_back(evidence_of(numbers, region));
-      check.verdict = verdict_of(evidence.back());
-    }
-    finding.result.checks.push_back(std::move(check));
+  finding.expected = fmt::format("{}{} ± {}", word, hypothesis.formula, tolerance_of(hypothesis));
+  for (const Check& check : finding.result.checks) {
+    if (!finding.obstacle.empty() || check.region) continue;
+    finding.obstacle = check.expected ? fmt::format("what is expected of {} is no finite number", check.label)
+                                      : "no run tells the size of the vocabulary";
   }
-  finding.obstacle = obstacle_of(all_seeds.size(), tally);
-  for (const Check& check : finding.result.checks)
-    if (finding.obstacle.empty() && check.expected && !std::isfinite(*check.expected + *check.tolerance))
-      finding.obstacle = fmt::format("what is expected of {} is no finite number", check.label);
-  if (finding.obstacle.empty() && !expected_known) finding.obstacle = "no run tells the size of the vocabulary";
-  finding.tested = all_seeds.size() >= fewest_seeds;
-  finding.unanimous = "all seeds agree";
-  if (finding.obstacle.empty()) finding.judge(all_of(evidence));
-  finding.observed = observation_of(what, finding.result.checks, unit);
-  finding.context = "pseudo-median of " + context_of(values, all_seeds.size(), {side.regime}, tally);
   return finding;
-}
-
-std::string tolerance_of(const Hypothesis& h) {
-  return short_number(h.relative ? 100 * h.tolerance : h.tolerance) + (h.relative ? " %" : "");
 }
 
 }  // namespace
@@ -165,12 +106,13 @@ Finding Value::examine(const StudyValues& values, const Hypothesis& hypothesis) 
   const Study& study = values.study();
   const MetricSpec& metric = study.metric(hypothesis.metric);
   const Side side(study, hypothesis, hypothesis.arm);
-  std::vector<Group> groups;
+  std::vector<ArmGroup> groups;
   for (const std::size_t arm : side.arms) groups.push_back({study.arms[arm].name, {arm}});
-  const Measured measured = [&](Tally& tally, const Group& group, std::uint64_t seed) {
+  GroupNumber number{metric.name, metric.unit, metric.compared_by, {}, {}};
+  number.in_seed = [&](Tally& tally, const ArmGroup& group, std::uint64_t seed) {
     return tally.on_scale(metric, group.arms.front(), side.regime, seed);
   };
-  return examine_groups(values, hypothesis, side, groups, measured, metric.compared_by, metric.name, metric.unit);
+  return examine_formula(values, hypothesis, side, groups, std::move(number));
 }
 
 void Value::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
@@ -186,7 +128,8 @@ Finding Slope::examine(const StudyValues& values, const Hypothesis& hypothesis) 
   const Study& study = values.study();
   const MetricSpec& metric = study.metric(hypothesis.metric);
   const Side side(study, hypothesis, hypothesis.arm);
-  const Measured measured = [&](Tally& tally, const Group& group, std::uint64_t seed) -> std::optional<MetricValue> {
+  GroupNumber number{fmt::format("the slope of log {} over log {}", metric.name, hypothesis.over), "", {}, {}, {}};
+  number.in_seed = [&](Tally& tally, const ArmGroup& group, std::uint64_t seed) -> std::optional<MetricValue> {
     std::vector<double> x;
     std::vector<MetricValue> y;
     for (const std::size_t arm : group.arms) {
@@ -206,26 +149,15 @@ Finding Slope::examine(const StudyValues& values, const Hypothesis& hypothesis) 
     if (y.size() < group.arms.size()) return std::nullopt;
     return statistics::log_log_slope(x, y);
   };
-  return examine_groups(values, hypothesis, side, groups_along(study, hypothesis, side), measured,
-                        ComparedBy::difference,
-                        fmt::format("the slope of log {} over log {}", metric.name, hypothesis.over), "");
+  return examine_formula(values, hypothesis, side, groups_along(study, hypothesis.over, side.arms), std::move(number));
 }
 void Slope::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
   Statement::check(study, hypothesis, complain);
   check_formula(study, hypothesis, complain);
-  const auto axis =
-      std::find_if(study.axes.begin(), study.axes.end(), [&](const Axis& a) { return a.name == hypothesis.over; });
-  const auto above_0 = [](const Level& level) { return level.value && *level.value > 0; };
-  if (axis == study.axes.end())
-    complain("over", fmt::format("there is no axis '{}'{}", shown(hypothesis.over),
-                                 not_among(hypothesis.over, study.axis_names())));
-  else if (hypothesis.arm.count(hypothesis.over) > 0 || axis->levels.size() < 2)
-    complain("over",
-             fmt::format("'{}' has a single level among these arms; a slope needs two", shown(hypothesis.over)));
-  else if (!std::all_of(axis->levels.begin(), axis->levels.end(), above_0))
+  if (!check_over(study, hypothesis, complain)) return;
+  const auto& levels = study.axes[study.axis_index(hypothesis.over)].levels;
+  if (!std::all_of(levels.begin(), levels.end(), [](const Level& level) { return *level.value > 0; }))
     complain("over", fmt::format("every level of '{}' must have a value above 0", shown(hypothesis.over)));
-  else
-    check_slope(study, hypothesis, complain);
 }
 
 }  // namespace surd

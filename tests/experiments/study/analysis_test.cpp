@@ -619,6 +619,9 @@ TEST_CASE("a trend is one in every combination of the other axes, and knows what
   for (const std::size_t arm : {0, 1, 2, 3}) results.losses(arm, around(arm < 2 ? 1 : 2, 7));
   HypothesisResult result = analyse(study, results.known()).hypotheses[0];
   REQUIRE(result.checks.size() == 2);
+  REQUIRE(result.checks[0].region.has_value());  // which a report shades
+  CHECK(result.checks[0].region->low == 0);
+  CHECK(contains(result.reason, "pseudo-median of 7 seeds"));
   CHECK(result.checks[0].label == "tie=none");
   CHECK(result.checks[1].label == "tie=all");
   CHECK(result.verdict == Verdict::supported);
@@ -629,6 +632,9 @@ TEST_CASE("a trend is one in every combination of the other axes, and knows what
   CHECK(result.checks[1].verdict == Verdict::refuted);
   study.hypotheses[0].arm = {{"tie", "none"}};
   CHECK(analyse(study, results.known()).hypotheses[0].verdict == Verdict::supported);
+  study.hypotheses[0].arm = {{"d", "16"}};
+  CHECK(contains(analyse(study, results.known()).hypotheses[0].reason, "a trend needs two levels of 'd' or more"));
+  study.hypotheses[0].arm = {{"tie", "none"}};
 
   // No run reaches the target: nothing is known of any order, and nothing is decided.
   study.metrics = {metric_of<UpdatesTo>("final_loss", "updates_to", {{}, 0.1})};

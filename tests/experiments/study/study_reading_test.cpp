@@ -339,7 +339,11 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {hypothesis("kind: trend, metric: loss, over: scale, expect: rising"),
        "hypotheses[0].over: every level of 'scale' must have a value"},
       {hypothesis("kind: trend, metric: loss, over: rho, arm: {rho: low}, expect: rising"),
-       "hypotheses[0].arm: names a level of 'rho', the axis that the trend is over; leave it free"},
+       "hypotheses[0].over: a trend needs two numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other to "
+       "be "
+       "compared with; let 'arm' leave 'rho' free"},
+      {hypothesis("kind: slope, metric: loss, over: rho, arm: {rho: low}, formula: '1'"),
+       "hypotheses[0].over: a slope needs two numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other"},
       {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}"),
        "hypotheses[0].expect: is required where kind is difference: lower or higher"},
       {hypothesis("metric: loss, arm: {scale: one}, against: {scale: one}, expect: lower"),
@@ -413,8 +417,9 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {hypothesis("metric: loss, kind: value, formula: '1', arm: {scale: one, rho: high}") + hole,
        "hypotheses[0].arm: selects no arm: 'without' leaves out every one; name other levels"},
       {hypothesis("metric: loss, kind: slope, over: rho, formula: '1'") + hole,
-       "hypotheses[0].over: a slope needs two levels of 'rho' or more, and 'without' leaves arm 'scale=one, rho=low' "
-       "alone"},
+       "hypotheses[0].over: a slope needs two numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other"},
+      {hypothesis("metric: loss, kind: trend, over: rho, expect: rising") + hole,
+       "hypotheses[0].over: a trend needs two numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other"},
       {hypothesis(
            "metric: loss, kind: interaction, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower, under: "
            "{rho: low}, versus: {rho: high}") +

@@ -1,0 +1,93 @@
+#include "experiments/study/verdicts/groups.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace surd {
+namespace {
+
+/// How many different numbers the arms have along an axis whose levels have numbers.
+std::size_t numbers_along(const Study& study, const std::string& over, const std::vector<std::size_t>& arms) {
+  std::set<double> numbers;
+  for (const std::size_t arm : arms)
+    if (const auto level = study.numbers(arm); level.count(over) > 0) numbers.insert(level.at(over));
+  return numbers.size();
+}
+
+}  // namespace
+
+std::vector<ArmGroup> groups_along(const Study& study, const std::string& over, const std::vector<std::size_t>& arms) {
+  std::vector<ArmGroup> groups;
+  const std::size_t axis = study.axis_index(over);
+  std::map<std::vector<std::size_t>, std::size_t> index;
+  for (const std::size_t arm : arms) {
+    std::vector<std::size_t> others = study.arms[arm].levels;
+    others[axis] = 0;
+    const auto [found, fresh] = index.emplace(others, groups.size());
+    if (fresh) groups.push_back({text_of(study.levels_beside(arm, axis)), {}});
+    groups[found->second].arms.push_back(arm);
+  }
+  return groups;
+}
+
+bool check_over(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain) {
+  const auto refuse = [&](const std::string& message) {
+    complain("over", message);
+    return false;
+  };
+  const std::string over = shown(hypothesis.over);
+  const auto axis =
+      std::find_if(study.axes.begin(), study.axes.end(), [&](const Axis& a) { return a.name == hypothesis.over; });
+  if (axis == study.axes.end())
+    return refuse(fmt::format("there is no axis '{}'{}", over, not_among(hypothesis.over, study.axis_names())));
+  if (!std::all_of(axis->levels.begin(), axis->levels.end(), [](const Level& l) { return l.value.has_value(); }))
+    return refuse(fmt::format("every level of '{}' must have a value", over));
+  for (const ArmGroup& group : groups_along(study, hypothesis.over, study.select(hypothesis.arm)))
+    if (numbers_along(study, hypothesis.over, group.arms) < 2)
+      return refuse(
+          fmt::format("a {} needs two numbers of '{}' or more, and arm '{}' has no other to be compared with; "
+                      "let 'arm' leave '{}' free, or name levels of further axes",
+                      hypothesis.kind, over, shown(study.arms[group.arms.front()].name), over));
+  return true;
+}
+
+Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, const Side& side,
+                       const std::vector<ArmGroup>& groups, const GroupNumber& number) {
+  const std::vector<std::uint64_t>& all_seeds = values.seeds(values.study().metric(hypothesis.metric));
+  Finding finding;
+  if (groups.empty()) finding.obstacle = "the study has no such arm";
+  for (const ArmGroup& group : groups)
+    if (!hypothesis.over.empty() && numbers_along(values.study(), hypothesis.over, group.arms) < 2)
+      finding.obstacle = fmt::format("a {} needs two levels of '{}' or more", hypothesis.kind, hypothesis.over);
+  if (!finding.obstacle.empty()) return finding;
+
+  Tally tally(values);
+  std::vector<Evidence> evidence;
+  for (const ArmGroup& group : groups) {
+    std::vector<std::uint64_t> seeds;
+    std::vector<MetricValue> numbers;
+    for (const std::uint64_t seed : all_seeds) {
+      const auto found = number.in_seed(tally, group, seed);
+      if (!found) continue;
+      seeds.push_back(seed);
+      numbers.push_back(*found);
+    }
+    Check check = check_of(group.label, number.by, std::move(seeds), numbers);
+    if (const auto region = number.region(group, check)) {
+      check.region = from_scale(number.by, *region);
+      evidence.push_back(evidence_of(numbers, *region));
+      check.verdict = verdict_of(evidence.back());
+    }
+    finding.result.checks.push_back(std::move(check));
+  }
+  finding.obstacle = obstacle_of(all_seeds.size(), tally);
+  finding.tested = all_seeds.size() >= fewest_seeds;
+  finding.unanimous = "all seeds agree";
+  if (finding.obstacle.empty() && evidence.size() == groups.size()) finding.judge(all_of(evidence));
+  finding.observed = observation_of(number.what, finding.result.checks, number.unit, number.far_is_good);
+  finding.context = "pseudo-median of " + context_of(values, all_seeds.size(), {side.regime}, tally);
+  return finding;
+}
+
+}  // namespace surd

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "experiments/study/verdicts/finding.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Statements about a number that each of several groups of arms has.
+namespace surd {
+
+/// The arms that one number is found from: a single one, or those along the axis `over` of a hypothesis.
+struct ArmGroup {
+  std::string label;
+  std::vector<std::size_t> arms;
+};
+/// The arms along an axis for every combination of the other axes' levels.
+std::vector<ArmGroup> groups_along(const Study& study, const std::string& over, const std::vector<std::size_t>& arms);
+
+/// Complains where `over` is no axis whose levels all have a number, or where a group along it has one number alone.
+/// Returns whether all is well.
+bool check_over(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain);
+
+/// How the number of a group is found and where it is expected.
+struct GroupNumber {
+  std::string what, unit;  ///< in sentences
+  ComparedBy by = ComparedBy::difference;
+  /// In one seed, on the scale `by`; nothing where a run of the group has none.
+  std::function<std::optional<MetricValue>(Tally& tally, const ArmGroup& group, std::uint64_t seed)> in_seed;
+  /// On that scale; nothing where that is not known. May note in the check what is expected.
+  std::function<std::optional<Region>(const ArmGroup& group, Check& check)> region;
+  bool far_is_good = false;  ///< see observation_of()
+};
+/// Makes a check for each group, and judges them together once all regions are known.
+Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, const Side& side,
+                       const std::vector<ArmGroup>& groups, const GroupNumber& number);
+
+}  // namespace surd
