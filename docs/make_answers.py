@@ -72,7 +72,7 @@ def estimate(found, unit):
     """A pseudo-median with its interval; of one that is only a bound, "≥ 600 updates [600, ∞]"."""
     sign = {"exactly": "", "at_least": "≥ ", "at_most": "≤ ", "unknown": "about "}[found["bound"]]
     low, high = found["interval"]
-    text = f"{sign}{number(found['pseudo_median'])}{unit}"
+    text = f"{sign}{number(found['value'])}{unit}"
     if low is None and high is None or low == high:
         return text
     return f"{text} [{'-∞' if low is None else number(low)}, {'∞' if high is None else number(high)}]"
@@ -85,7 +85,7 @@ def phrase(hypothesis):
         times = " times" if checks[0]["compared_by"] == "ratio" and checks[0]["expected"] is None else ""
         parts.append(estimate(checks[0]["effect"], times))
     elif checks:
-        effects = [c["effect"]["pseudo_median"] for c in checks]
+        effects = [c["effect"]["value"] for c in checks]
         parts.append(f"{number(min(effects))} to {number(max(effects))} over {len(checks)} arms")
     if hypothesis["p_holm"] is not None:
         parts.append(f"p = {number(hypothesis['p_holm'])}")

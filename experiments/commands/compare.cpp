@@ -73,9 +73,7 @@ std::string mean_and_deviation(const std::vector<double>& values, double unit, i
   if (values.empty()) return "-";
   const double mean = statistics::mean(values);
   if (values.size() == 1) return fmt::format("{:.{}f}", unit * mean, digits);
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  const double deviation = std::sqrt(squares / static_cast<double>(values.size() - 1));
+  const double deviation = statistics::standard_deviation(values);
   return fmt::format("{:.{}f} ± {:.{}f}", unit * mean, digits, unit * deviation, digits);
 }
 

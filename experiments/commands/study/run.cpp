@@ -40,9 +40,9 @@ struct StudyRunArguments : StudyFileArguments {
 
 /// Refuses a study of which it is known before the first run that it decides nothing.
 void expect_decidable(const Study& study, const StudyRunArguments& arguments) {
-  if (arguments.anyway || arguments.dry_run || study.quick || study.hypotheses.empty()) return;
+  if (arguments.anyway || arguments.dry_run || study.quick) return;
   const Decidability decidability = decidability_of(study);
-  expect_usage(decidability.undecidable() < study.hypotheses.size(), arguments.file,
+  expect_usage(!decidability.nothing(), arguments.file,
                "none of its hypotheses can be decided, whatever the runs will be; give it {} seeds or more, or fewer "
                "hypotheses, or make the runs by --anyway (surd study check says more)",
                decidability.seeds_for_all);

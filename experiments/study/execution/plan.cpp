@@ -61,8 +61,7 @@ double extended(double last, double before) {
 
 /// Whether the values of other settings, seed by seed, cannot be told from those of the settings chosen.
 bool not_told_apart(const std::vector<double>& other, const std::vector<double>& chosen) {
-  constexpr std::size_t enough_seeds = 6;  // of five, the smallest p is 2 / 2^5
-  if (chosen.size() < enough_seeds) {
+  if (chosen.size() < statistics::fewest_seeds) {
     const auto [least, greatest] = std::minmax_element(other.begin(), other.end());
     const auto [chosen_least, chosen_greatest] = std::minmax_element(chosen.begin(), chosen.end());
     return *least <= *chosen_greatest && *greatest >= *chosen_least;
@@ -71,7 +70,7 @@ bool not_told_apart(const std::vector<double>& other, const std::vector<double>&
   for (std::size_t i = 0; i < chosen.size(); ++i)
     differences.push_back(other[i] == chosen[i] ? 0 : other[i] - chosen[i]);  // both may be infinite
   const double p = std::min(statistics::signed_rank_p_above(differences), statistics::signed_rank_p_below(differences));
-  return 2 * p > 0.05;
+  return 2 * p > statistics::significance;
 }
 
 /// Searches the settings of one arm.
@@ -93,9 +92,9 @@ class Search {
     const auto& axes = study_.tuning->axes;
     return std::all_of(axes.begin(), axes.end(), [this](const TuningAxis& axis) { return coordinate(axis); });
   }
-  /// Chooses among settings of all coordinates; false where it cannot yet, because some of the runs have not ended.
-  bool jointly() {
-    const std::vector<std::vector<Change>> all = joint_settings(*study_.tuning);
+  /// Which of these settings are best; of equally good ones the first. Nothing while some of the runs have not ended,
+  /// or where none of them has a value. All runs are asked for, so that they can be made side by side.
+  std::optional<std::size_t> best_of(const std::vector<std::vector<Change>>& all) {
     std::vector<double> scores;
     bool complete = true;
     for (const std::vector<Change>& settings : all) {
@@ -103,11 +102,19 @@ class Search {
       complete = complete && mean.has_value();
       scores.push_back(mean.value_or(worst));
     }
-    if (!complete) return false;
-    const std::size_t best = index_of_best(scores);
-    tuned_.without_values = scores[best] == worst && unrecorded_;
-    if (tuned_.without_values) return false;
-    chosen_ = all[best];
+    if (!complete) return std::nullopt;
+    const auto best = std::min_element(scores.begin(), scores.end());
+    tuned_.without_values = *best == worst && unrecorded_;
+    if (tuned_.without_values) return std::nullopt;
+    return static_cast<std::size_t>(best - scores.begin());
+  }
+
+  /// Chooses among settings of all coordinates; false where it cannot yet.
+  bool jointly() {
+    const std::vector<std::vector<Change>> all = joint_settings(*study_.tuning);
+    const auto best = best_of(all);
+    if (!best) return false;
+    chosen_ = all[*best];
     for (std::size_t i = 0; i < chosen_.size(); ++i) {
       const std::vector<double>& grid = study_.tuning->axes[i].values;
       const std::string& value = chosen_[i].value;
@@ -138,38 +145,25 @@ class Search {
     return PlannedRun{arm_, settings, study_.tuning->seeds.front()}.id(study_);
   }
 
-  /// Chooses the value of one coordinate; false where it cannot yet, because some of its runs have not ended.
+  /// Chooses the value of one coordinate, the smaller of equally good ones; false where it cannot yet.
   bool coordinate(const TuningAxis& axis) {
     std::vector<double> grid = axis.values;
-    std::vector<double> scores;
     for (std::size_t extensions = 0;; ++extensions) {
-      bool complete = true;
-      scores.clear();
-      for (const double value : grid) {  // all of them, so that they can run side by side
-        const auto mean = score(with(axis, value));
-        complete = complete && mean.has_value();
-        scores.push_back(mean.value_or(worst));
-      }
-      if (!complete) return false;
-      const std::size_t best = index_of_best(scores);
-      tuned_.without_values = scores[best] == worst && unrecorded_;
-      if (tuned_.without_values) return false;
-      const bool first = best == 0, last = best + 1 == grid.size();
+      std::vector<std::vector<Change>> all;
+      for (const double value : grid) all.push_back(with(axis, value));
+      const auto best = best_of(all);
+      if (!best) return false;
+      const bool first = *best == 0, last = *best + 1 == grid.size();
       if ((!first && !last) || extensions == axis.extensions) {
         tuned_.at_edge = tuned_.at_edge || ((first || last) && grid.size() > 1);
-        chosen_ = with(axis, grid[best]);
+        chosen_ = all[*best];
         return true;
       }
       if (first)
         grid.insert(grid.begin(), extended(grid[0], grid[1]));
       else
-        grid.push_back(extended(grid[best], grid[best - 1]));
+        grid.push_back(extended(grid[*best], grid[*best - 1]));
     }
-  }
-
-  /// Of equally good values this is the first, which is the smallest of the grid.
-  static std::size_t index_of_best(const std::vector<double>& scores) {
-    return static_cast<std::size_t>(std::min_element(scores.begin(), scores.end()) - scores.begin());
   }
 
   std::vector<Change> with(const TuningAxis& axis, double value) const {

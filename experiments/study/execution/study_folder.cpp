@@ -13,7 +13,6 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
-#include <set>
 
 namespace surd {
 namespace {
@@ -191,45 +190,48 @@ StudySource StudyFolder::source() const {
 
 Study StudyFolder::study() const {
   Study study = load_study(source());
-  for (const std::vector<std::uint64_t>& more : extensions(study))
-    study.seeds.insert(study.seeds.end(), more.begin(), more.end());
+  const std::string file = origin_file(path_);
+  const auto all = extensions();
+  expect(all.size() < study.looks, file, "'more_seeds' has as many lists as the study has looks, or more; {}", way_out);
+  for (const std::vector<std::uint64_t>& more : all) {
+    for (const std::uint64_t seed : more) {
+      const auto in = [&](const std::vector<std::uint64_t>& seeds) {
+        return std::count(seeds.begin(), seeds.end(), seed);
+      };
+      expect(in(study.seeds) == 0 && (!study.tuning || in(study.tuning->seeds) == 0), file,
+             "'more_seeds' has the seed {}, which the study has already; {}", seed, way_out);
+      study.seeds.push_back(seed);
+    }
+  }
   return study;
 }
 
-std::vector<std::vector<std::uint64_t>> StudyFolder::extensions(const Study& study) const {
+std::vector<std::vector<std::uint64_t>> StudyFolder::extensions() const {
   const std::string text = read_file(origin_file(path_));
   const JsonObject origin(text, origin_file(path_), way_out);
-  std::set<std::uint64_t> used(study.seeds.begin(), study.seeds.end());
-  if (study.tuning) used.insert(study.tuning->seeds.begin(), study.tuning->seeds.end());
-  std::vector<std::vector<std::uint64_t>> all;
   const Json lists = Json::parse(text).value("more_seeds", Json::array());
-  origin.require(lists.is_array() && lists.size() < std::max<std::size_t>(study.looks, 1),
-                 "'more_seeds' must be a list, shorter than the study has looks");
-  for (const Json& list : lists) {
-    origin.require(list.is_array() && !list.empty(), "'more_seeds' must be a list of lists of seeds");
-    all.emplace_back();
-    for (const Json& seed : list) {
-      origin.require(seed.is_number_unsigned(), "'more_seeds' has {} for a seed", seed.dump());
-      all.back().push_back(seed.get<std::uint64_t>());
-      origin.require(used.insert(all.back().back()).second, "'more_seeds' has the seed {}, which the study has already",
-                     seed.dump());
-    }
-  }
-  return all;
+  const auto is_list = [](const Json& list) {
+    return list.is_array() && !list.empty() &&
+           std::all_of(list.begin(), list.end(), [](const Json& seed) { return seed.is_number_unsigned(); });
+  };
+  origin.require(lists.is_array() && std::all_of(lists.begin(), lists.end(), is_list),
+                 "'more_seeds' is no list of lists of seeds");
+  return lists.get<std::vector<std::vector<std::uint64_t>>>();
 }
 
 void StudyFolder::extend(std::size_t seeds) const {
-  static_cast<void>(source());  // or there is no study to extend
+  static_cast<void>(source());  // throws where there is no study to extend
   File guard(path_ + "/study.json.lock", O_RDWR | O_CREAT);
   expect_usage(guard.lock(), path_, "is being extended by another process; wait until that has begun its runs");
-  const Study extended = study();
-  expect_usage(extensions(load_study(source())).size() + 1 < extended.looks, path_,
+  const Study before = study();
+  auto all = extensions();
+  expect_usage(all.size() + 1 < before.looks, path_,
                "its verdicts may be taken {}, which is used up, and its p values are not corrected for another look; "
                "begin a study with other seeds (from {}), and with 'looks' if it may have to be extended",
-               extended.looks == 1 ? "once" : fmt::format("{} times", extended.looks), extended.fresh_seeds(1).front());
+               before.looks == 1 ? "once" : fmt::format("{} times", before.looks), before.fresh_seeds(1).front());
+  all.push_back(before.fresh_seeds(seeds));
   Json origin = Json::parse(read_file(origin_file(path_)));
-  if (!origin.contains("more_seeds")) origin["more_seeds"] = Json::array();
-  origin["more_seeds"].push_back(extended.fresh_seeds(seeds));
+  origin["more_seeds"] = all;
   write_file_atomically(origin_file(path_), origin.dump(2) + "\n");
 }
 

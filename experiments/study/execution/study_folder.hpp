@@ -73,7 +73,7 @@ class StudyFolder {
   /// The study file and settings that the study was begun with, as they were frozen here.
   StudySource source() const;
   /// The seeds that a study was extended by, each time. Throws Error where they are damaged.
-  std::vector<std::vector<std::uint64_t>> extensions(const Study& study) const;
+  std::vector<std::vector<std::uint64_t>> extensions() const;
   /// The path of that study file itself, so that the study can be begun again elsewhere.
   std::string begun_from() const;
   std::string study_file() const { return path_ + "/study.yaml"; }

@@ -1,6 +1,7 @@
 #include "experiments/study/report/chart.hpp"
 
 #include "autograd/base/fields.hpp"
+#include "experiments/study/verdicts/finding.hpp"
 
 #include <fmt/format.h>
 
@@ -85,10 +86,8 @@ std::string number_text(double value, const statistics::Interval& interval) {
 }
 
 std::string number_text(const MetricValue& value) {
-  if (value.known()) return number_text(value.low);
-  const bool low = std::isfinite(value.low), high = std::isfinite(value.high);
-  if (low && high) return fmt::format("{} to {}", number_text(value.low), number_text(value.high));
-  return low ? "≥ " + number_text(value.low) : high ? "≤ " + number_text(value.high) : number_text(nan);
+  return text_of(
+      value, [](double number) { return number_text(number); }, "–");
 }
 
 std::string number_text(const Estimate& estimate) {
@@ -98,6 +97,13 @@ std::string number_text(const Estimate& estimate) {
     return std::isinf(value) ? std::string(value > 0 ? "∞" : "-∞") : number_text(value);
   };
   return fmt::format("{} [{}, {}]", number_text(estimate.value), end(low), end(high));
+}
+
+std::string heading_of(const MetricSpec& metric) {
+  std::string more = metric.unit;
+  if (const auto quantile = metric.metric->quantile())
+    more += fmt::format("{}{} % quantile", more.empty() ? "" : ", ", number_text(100 * *quantile));
+  return more.empty() ? metric.name : fmt::format("{} ({})", metric.name, more);
 }
 
 Json to_json(const Table& table) {
@@ -169,6 +175,14 @@ std::string extremes(const Chart& chart, const std::string& what) {
   if (ends.size() == 1) return fmt::format("{}: {} comes to {}.", what, low->name, number_text(low->value));
   return fmt::format("{}, {} lines: at the right end the lowest is {} ({}), the highest {} ({}).", what, ends.size(),
                      low->name, number_text(low->value), high->name, number_text(high->value));
+}
+
+std::vector<double> means_of(const Chart& chart) {
+  std::vector<double> means;
+  for (const Panel& panel : chart.panels)
+    for (const Series& series : panel.series)
+      if (series.kind == Series::Kind::mean) means.insert(means.end(), series.y.begin(), series.y.end());
+  return means;
 }
 
 bool spans(const std::vector<double>& values, double factor) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "experiments/study/file/study.hpp"
 #include "experiments/study/verdicts/estimate.hpp"
 
 #include <nlohmann/json.hpp>
@@ -23,6 +24,10 @@ std::string number_text(double value, const statistics::Interval& interval);
 /// The same with "≥ " or "≤ " where only a bound is known.
 std::string number_text(const MetricValue& value);
 std::string number_text(const Estimate& estimate);
+
+/// A metric with its unit, and the quantile over seeds that stands for an arm: "steps (updates)", "rate (10 %
+/// quantile)".
+std::string heading_of(const MetricSpec& metric);
 
 struct Table {
   std::string caption;
@@ -84,6 +89,8 @@ Table table_of(const Chart& chart);
 /// "The mean at NAME VALUE is lowest ... and highest ...", of the last x of each line.
 std::string extremes(const Chart& chart, const std::string& what);
 
+/// The y of all lines but those of seeds and theories.
+std::vector<double> means_of(const Chart& chart);
 /// Whether values span more than a factor and are all positive, so that a logarithmic axis shows more.
 bool spans(const std::vector<double>& values, double factor);
 

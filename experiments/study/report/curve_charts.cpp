@@ -17,14 +17,6 @@ constexpr Quantity quantities[] = {
     {"loss", "Validation loss", "nats a token", &EvaluationRecord::loss},
     {"accuracy", "Token accuracy", "share of tokens", &EvaluationRecord::token_accuracy}};
 
-std::vector<double> means_of(const Chart& chart) {
-  std::vector<double> means;
-  for (const Panel& panel : chart.panels)
-    for (const Series& series : panel.series)
-      if (series.kind == Series::Kind::mean) means.insert(means.end(), series.y.begin(), series.y.end());
-  return means;
-}
-
 Chart learning_curve(const StudyRuns& runs, const Quantity& quantity, Regime regime) {
   Chart chart;
   chart.id = fmt::format("{}-{}", quantity.id, name_of(regime));

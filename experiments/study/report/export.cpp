@@ -72,8 +72,7 @@ std::vector<Cells> hypothesis_rows(const Study& study, const Analysis& analysis)
 std::vector<Cells> summary_rows(const Study& study, const Analysis& analysis) {
   std::vector<Cells> rows;
   for (const ArmSummary& summary : analysis.summaries) {
-    const std::string unit = study.metric(summary.metric).unit;
-    rows.push_back({summary.metric + (unit.empty() ? "" : " (" + unit + ")"), study.arms[summary.arm].name,
+    rows.push_back({report::heading_of(study.metric(summary.metric)), study.arms[summary.arm].name,
                     name_of(summary.regime), text_of(summary.estimate.value), interval_text(summary.estimate.interval),
                     std::to_string(summary.seeds.size()), std::to_string(summary.censored())});
   }

@@ -4,6 +4,7 @@
 #include "experiments/study/file/study.hpp"
 #include "experiments/study/report/forest_drawing.hpp"
 #include "experiments/study/report/tables.hpp"
+#include "experiments/study/verdicts/finding.hpp"
 
 #include <fmt/format.h>
 
@@ -15,13 +16,6 @@ namespace surd::report {
 namespace {
 
 using statistics::infinity;
-
-std::string bound_text(const MetricValue& value, int digits) {
-  if (value.known()) return digits_text(value.low, digits);
-  const bool low = std::isfinite(value.low), high = std::isfinite(value.high);
-  if (low && high) return digits_text(value.low, digits) + " to " + digits_text(value.high, digits);
-  return low ? "≥ " + digits_text(value.low, digits) : high ? "≤ " + digits_text(value.high, digits) : "not known";
-}
 
 std::string with_unit(const std::string& number, const std::string& unit) {
   return unit.empty() ? number : number + " " + unit;
@@ -38,9 +32,10 @@ std::string estimate_text(const Estimate& estimate, const std::string& unit, con
          (alike(low, high) || alike(low, value) || alike(value, high) || at_end(low) || at_end(value) || at_end(high)))
     ++digits;
   if (digits == 7) digits = 3;  // they differ by what is rounded
-  std::string text = with_unit(bound_text(estimate.value, digits), unit);
+  const auto number = [digits](double value) { return digits_text(value, digits); };
+  std::string text = with_unit(text_of(estimate.value, number), unit);
   if (std::isnan(low) || std::isnan(high) || (std::isinf(low) && std::isinf(high))) return text;
-  return fmt::format("{} [{}, {}]", text, digits_text(low, digits), digits_text(high, digits));
+  return fmt::format("{} [{}, {}]", text, number(low), number(high));
 }
 
 bool contains(const Region& region, const MetricValue& value) {

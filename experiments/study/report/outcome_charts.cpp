@@ -155,7 +155,7 @@ std::optional<Chart> axis_chart(const StudyRuns& runs, const MetricSpec& metric,
     return !hypothesis.formula.empty() && hypothesis.metric == metric.name && hypothesis.over == study.axes[axis].name;
   });
   chart.x = {study.axes[axis].name, spans(xs, power_law ? 1 : 10), std::nullopt};
-  chart.y = {metric.unit.empty() ? metric.name : fmt::format("{} ({})", metric.name, metric.unit),
+  chart.y = {heading_of(metric),
              may_be_logarithmic(metric) && spans(ys, power_law || metric.compared_by == ComparedBy::ratio ? 1 : 10),
              std::nullopt};
   chart.note = "Points are pseudo-medians over seeds with 95 % intervals.";

@@ -27,7 +27,6 @@ Chart probe_chart(const StudyRuns& runs, const Quantity& quantity, Regime regime
   chart.title = fmt::format("{} over time, {}", quantity.title, description(regime));
   chart.x.title = "update";
   chart.y.title = quantity.title;
-  std::vector<double> means;
   for (const std::string& path : paths) {
     Panel panel{path, {}, {}, {}, {}};
     for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm) {
@@ -42,11 +41,9 @@ Chart probe_chart(const StudyRuns& runs, const Quantity& quantity, Regime regime
       }
       add_curves(panel, runs.study.arms[arm].name, arm, seeds);
     }
-    for (const Series& series : panel.series)
-      if (series.kind == Series::Kind::mean) means.insert(means.end(), series.y.begin(), series.y.end());
     chart.panels.push_back(std::move(panel));
   }
-  chart.y.log = spans(means, 30);
+  chart.y.log = spans(means_of(chart), 30);
   chart.note =
       "One panel a module; lines are pseudo-medians over seeds, bands their 95 % intervals (from six seeds on).";
   chart.alt = extremes(chart, quantity.title + std::string(" against update"));

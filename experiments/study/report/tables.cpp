@@ -116,8 +116,7 @@ Json claims(const StudyRuns& runs, const Json& hypotheses) {
 
 Table arm_table(const StudyRuns& runs) {
   Table table{"Every metric of every arm: pseudo-median [95 % interval] over seeds", {"arm", "regime"}, {}};
-  for (const MetricSpec& metric : runs.study.metrics)
-    table.columns.push_back(metric.unit.empty() ? metric.name : fmt::format("{} ({})", metric.name, metric.unit));
+  for (const MetricSpec& metric : runs.study.metrics) table.columns.push_back(heading_of(metric));
   for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm) {
     for (const Regime regime : {Regime::shared, Regime::tuned}) {
       std::vector<std::string> row{runs.study.arms[arm].name, name_of(regime)};

@@ -101,7 +101,7 @@ Chart tuning_chart(const StudyRuns& runs, const TuningAxis& axis, bool first) {
   chart.id = "tuning-" + axis.name;
   chart.title = fmt::format("Tuning: {} against {}", metric.name, axis.name);
   chart.x = {axis.key, spans(axis.values, 10), std::nullopt};
-  chart.y.title = metric.unit.empty() ? metric.name : fmt::format("{} ({})", metric.name, metric.unit);
+  chart.y.title = heading_of(metric);
   for (const std::string& title : runs.layout.panels) chart.panels.push_back({title, {}, {}, {}, {}});
   std::vector<double> means;
   for (std::size_t arm = 0; arm < runs.analysis.tuned.size(); ++arm) {

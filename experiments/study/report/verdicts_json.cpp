@@ -37,7 +37,7 @@ void add_values(Json& json, const std::vector<MetricValue>& values) {
 }
 
 Json to_json(const Estimate& estimate) {
-  return {{"pseudo_median", number(estimate.value.nearest())},
+  return {{"value", number(estimate.value.nearest())},
           {"bound", bound_word(estimate.value)},
           {"interval", to_json(estimate.interval)}};
 }
@@ -134,6 +134,7 @@ std::string to_json(const Study& study, const Analysis& analysis) {
                 {"unit", metric.unit},
                 {"compared_by", name_of(metric.compared_by)},
                 {"estimate", to_json(summary.estimate)},
+                {"quantile", to_json(metric.metric->quantile())},
                 {"censored", summary.censored()},
                 {"seeds", summary.seeds}};
     add_values(one, summary.values);

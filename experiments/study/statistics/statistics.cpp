@@ -62,6 +62,16 @@ double median(std::vector<double> values) {
   return boost::math::statistics::median(values);
 }
 
+double standard_deviation(const std::vector<double>& values) {
+  expect(values.size() >= 2, "standard_deviation", "takes at least two values; got {}", values.size());
+  const double middle = mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - middle) * (value - middle);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+double smallest_p(std::size_t seeds) { return 2 / std::pow(2.0, static_cast<double>(seeds)); }
+
 double pseudo_median(const std::vector<double>& values) {
   expect(!values.empty(), "pseudo_median", "takes at least one value");
   constexpr double nowhere = std::numeric_limits<double>::quiet_NaN();

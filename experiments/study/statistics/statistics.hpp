@@ -16,6 +16,16 @@ struct Interval {
 
 double mean(const std::vector<double>& values);
 double median(std::vector<double> values);
+/// Of a sample: the root of the mean square of n values about their mean, with n - 1 for n. Throws Error for fewer than
+/// two.
+double standard_deviation(const std::vector<double>& values);
+
+/// What a p must be at or below for something to be decided.
+inline constexpr double significance = 0.05;
+/// The smallest two-sided p that so many seeds can give by signed ranks, 2/2^n.
+double smallest_p(std::size_t seeds);
+/// With fewer seeds nothing can be decided: of five, the smallest p is 0.0625.
+inline constexpr std::size_t fewest_seeds = 6;
 
 /// The pseudo-median, the middle of a symmetric distribution and the median of the mean of two draws from any other:
 /// the median of the means of all pairs of values, each with itself too (Hodges & Lehmann 1963). Infinite values are

@@ -25,6 +25,8 @@ struct Decidability {
   std::size_t seeds_for_all = 0;
 
   std::size_t undecidable() const;
+  /// Whether there are hypotheses, and none of them can be decided.
+  bool nothing() const { return !hypotheses.empty() && undecidable() == hypotheses.size(); }
 };
 Decidability decidability_of(const Study& study);
 

@@ -76,8 +76,6 @@ std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const Study& study, co
   return pairs;
 }
 
-double smallest_p(std::size_t seeds) { return 2 / std::pow(2.0, static_cast<double>(seeds)); }
-
 void Finding::judge(const Evidence& evidence) {
   result.p = evidence.p();
   result.verdict = evidence.speaks_for() ? Verdict::supported : Verdict::refuted;
@@ -99,11 +97,11 @@ Verdict verdict_of(const Evidence& evidence) {
   return evidence.speaks_for() ? Verdict::supported : Verdict::refuted;
 }
 
-std::string text_of(const MetricValue& value) {
-  if (value.known()) return short_number(value.low);
+std::string text_of(const MetricValue& value, const std::function<std::string(double)>& number, const char* unknown) {
+  if (value.known()) return number(value.low);
   const bool low = std::isfinite(value.low), high = std::isfinite(value.high);
-  if (low && high) return fmt::format("{} to {}", short_number(value.low), short_number(value.high));
-  return low ? "≥ " + short_number(value.low) : high ? "≤ " + short_number(value.high) : "not known";
+  if (low && high) return fmt::format("{} to {}", number(value.low), number(value.high));
+  return low ? "≥ " + number(value.low) : high ? "≤ " + number(value.high) : unknown;
 }
 
 std::string text_of(const Estimate& estimate, const std::string& unit) {

@@ -2,15 +2,13 @@
 
 #include "experiments/study/verdicts/study_values.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace surd {
 
-/// With fewer seeds no p can be at or below 0.05: with n seeds the smallest two-sided one is 2/2^n.
-inline constexpr std::size_t fewest_seeds = 6;
-inline constexpr double significance = 0.05;
-double smallest_p(std::size_t seeds);
+using statistics::fewest_seeds, statistics::significance, statistics::smallest_p;
 
 /// What is known of a hypothesis before the p values of all of them are adjusted. The verdicts in `result` hold if the
 /// adjusted p is at or below 0.05; where there is no p to adjust they are final.
@@ -48,8 +46,11 @@ Check check_of(std::string label, ComparedBy by, std::vector<std::uint64_t> seed
                const std::vector<MetricValue>& on_scale);
 /// The verdict of one check alone: where its p is at or below 0.05.
 Verdict verdict_of(const Evidence& evidence);
-/// "0.2", "≥ 0.2", "≤ 0.2", "0.1 to 0.2" or "not known".
-std::string text_of(const MetricValue& value);
+/// A number rounded for reading: 0.123456 -> "0.1235", 12345.6 -> "12346".
+std::string short_number(double value);
+/// "0.2", "≥ 0.2", "≤ 0.2", "0.1 to 0.2" or `unknown`, with numbers as `number` writes them.
+std::string text_of(const MetricValue& value, const std::function<std::string(double)>& number = short_number,
+                    const char* unknown = "not known");
 /// An estimate with its interval, where this has an end: "-0.2 nats [-0.3, -0.1]".
 std::string text_of(const Estimate& estimate, const std::string& unit);
 /// The verdict over checks that must all hold: refuted where one is, supported where all are, else undecided.
@@ -65,8 +66,6 @@ std::string context_of(const StudyValues& values, std::size_t seeds, const std::
 /// Why a hypothesis cannot be decided; "" where it can.
 std::string obstacle_of(std::size_t seeds, const Tally& tally);
 
-/// A number rounded for reading: 0.123456 -> "0.1235", 12345.6 -> "12346".
-std::string short_number(double value);
 /// The levels of a selector, "alpha=one, tie=none", or `all` where it names none.
 std::string text_of(const Selector& selector, const char* all = "all arms");
 

@@ -25,14 +25,6 @@ void expect_same_arms(const Study& planned, const Study& pilot) {
                "has no tuning, and the study has one; name the folder of a study that has one too");
 }
 
-/// The standard deviation of a sample; two-pass.
-double deviation_of(const std::vector<double>& values) {
-  const double mean = statistics::mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / static_cast<double>(values.size() - 1));
-}
-
 /// Measures the pilot's differences of one comparison; there is an obstacle where they have no deviation.
 PilotFinding measure(const StudyValues& pilot, const Hypothesis& hypothesis) {
   PilotFinding finding;
@@ -56,7 +48,7 @@ PilotFinding measure(const StudyValues& pilot, const Hypothesis& hypothesis) {
   else if (differences.size() < seeds)
     finding.obstacle = fmt::format("{} of the pilot's {} seeds have no such value", seeds - differences.size(), seeds);
   else
-    finding.deviation = deviation_of(differences);
+    finding.deviation = statistics::standard_deviation(differences);
   return finding;
 }
 

@@ -307,7 +307,7 @@ void ReportFixture::write(const std::string& folder) const {
          {"metric", s.metric},
          {"unit", study.metric(s.metric).unit},
          {"estimate",
-          {{"pseudo_median", s.estimate.value.low}, {"interval", {s.estimate.interval.low, s.estimate.interval.high}}}},
+          {{"value", s.estimate.value.low}, {"interval", {s.estimate.interval.low, s.estimate.interval.high}}}},
          {"censored", s.censored()},
          {"values", lows_of(s.values)}});
   write_file_atomically(folder + "/verdicts.json", verdicts.dump(2) + "\n");

@@ -94,6 +94,8 @@ TEST_CASE("mean and median") {
   CHECK(median({6, 1, 2}) == 2);
   CHECK(median({6, 1, 2, 3}) == 2.5);
   CHECK(median({7}) == 7);
+  CHECK(near(standard_deviation({2, 4, 4, 4, 5, 5, 7, 9}), std::sqrt(32 / 7.0)));
+  CHECK_THROWS_AS(standard_deviation({1}), Error);
   CHECK_THROWS_AS(statistics::mean({}), Error);
   CHECK_THROWS_AS(median({}), Error);
 }

@@ -42,8 +42,7 @@ TEST_CASE_FIXTURE(Exported, "verdicts.json holds everything, to the last bit, an
   CHECK(hypothesis["against"].size() == 1);
   CHECK(hypothesis["under"].is_object());
   CHECK(hypothesis["p"].get<double>() == 0.03125);
-  CHECK(hypothesis["checks"][0]["effect"]["pseudo_median"].get<double>() ==
-        analysis.hypotheses[0].checks[0].effect.value.low);
+  CHECK(hypothesis["checks"][0]["effect"]["value"].get<double>() == analysis.hypotheses[0].checks[0].effect.value.low);
   CHECK(hypothesis["checks"][0]["effect"]["interval"][1].get<double>() ==
         analysis.hypotheses[0].checks[0].effect.interval.high);
   CHECK(hypothesis["checks"][0]["expected"].is_null());
@@ -54,13 +53,14 @@ TEST_CASE_FIXTURE(Exported, "verdicts.json holds everything, to the last bit, an
   CHECK(json["summaries"][0]["values"][5].get<double>() == 1 / 3.0);
   CHECK(json["summaries"][2]["censored"] == 6);
   CHECK(json["summaries"][2]["compared_by"] == "ratio");
+  CHECK(json["summaries"][2]["quantile"].is_null());
   CHECK(json["summaries"][2]["bounds"][0] == "at_least");
   CHECK(json["summaries"][2]["estimate"]["bound"] == "at_least");
   CHECK(json["summaries"][2]["estimate"]["interval"][1].is_null());
   CHECK(json["factor_effects"][0]["axes"][0] == "alpha");
 
   const auto empty = nlohmann::json::parse(to_json(study, analyse(study, Results(study).known())));
-  CHECK(empty["hypotheses"][0]["checks"][0]["effect"]["pseudo_median"].is_null());
+  CHECK(empty["hypotheses"][0]["checks"][0]["effect"]["value"].is_null());
   CHECK(empty["hypotheses"][0]["p"].is_null());
   CHECK(empty["runs"]["missing"] == 12);
 }

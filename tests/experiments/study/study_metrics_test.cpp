@@ -3,6 +3,7 @@
 #include "experiments/study/metrics/learning_rates.hpp"
 #include "experiments/study/metrics/loss_spikes.hpp"
 #include "experiments/study/metrics/probe_number.hpp"
+#include "experiments/study/report/export.hpp"
 #include "study_runs.hpp"
 
 #include <doctest/doctest.h>
@@ -401,6 +402,7 @@ TEST_CASE("metrics of a tuning look along its learning rates") {
     CHECK(summary.seeds == std::vector<std::uint64_t>{1001, 1002, 1003});
     CHECK(summary.censored() == 1);
     CHECK(summary.estimate.value.low == 0.01);  // the largest that nine of ten reach, so all of three
+    CHECK(contains(to_markdown(study, analysis), "| largest (10 % quantile) | alpha=one | tuned | 0.01 |"));
   }
   CHECK(found == 1);
 

@@ -133,6 +133,9 @@ TEST_CASE("a study that declares a second look gets more seeds, and any other no
   CHECK(contains(twice.run("a", "--resume").output, "runs        0 to make, 32 made"));
   CHECK(program("study extend " + folder + " --seeds 1").exit_code == 2);
   CHECK(program("study extend " + folder).exit_code == 2);
+  const std::string page = read_file(folder + "/report.html");  // what makes it again
+  CHECK(contains(page, " --anyway --out a-again\nsurd study extend a-again --seeds 6<"));
+  CHECK(contains(read_file(once.directory.path("a/report.html")), " --anyway --out a-again<"));
 
   const std::string origin = folder + "/study.json", text_of_origin = read_file(origin);
   for (const char* damage :
