@@ -13,15 +13,19 @@ surd_tests(run IN experiments/run LIBRARY commands FLOAT
   run_files_test.cpp)
 surd_tests(study IN experiments/study LIBRARY commands FLOAT
   analysis_test.cpp
+  comparisons_test.cpp
   decidability_test.cpp
   pilot_test.cpp
   report_test.cpp
   statistics_test.cpp
+  study_arms_test.cpp
   study_checks_test.cpp
   study_export_test.cpp
   study_metrics_test.cpp
+  study_output_test.cpp
   study_plan_test.cpp
   study_reading_test.cpp
+  study_reuse_test.cpp
   study_running_test.cpp)
 add_library(surd_report_fixture STATIC experiments/study/report_fixture.cpp)
 target_link_libraries(surd_report_fixture PUBLIC surd_study PRIVATE surd_warnings)

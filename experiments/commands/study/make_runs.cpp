@@ -5,6 +5,7 @@
 #include "experiments/study/execution/outlook.hpp"
 #include "experiments/study/execution/reuse.hpp"
 #include "experiments/study/execution/worker_pool.hpp"
+#include "experiments/study/report/group_report.hpp"
 #include "experiments/study/report/write_report.hpp"
 
 namespace surd {
@@ -18,6 +19,7 @@ int finish_study(const StudyFolder& folder, const Study& study, StudyResults& re
                            counts.reused > 0 ? fmt::format("; {} reused from other studies", counts.reused) : ""));
   for (const std::string& line : failures(study, results)) console.line(line);
   for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
+  write_report_of_group_around(folder.path());
   console.line(fmt::format("\nreport      {}/report.html", folder.path()));
   return counts.ended() == counts.planned && counts.failed == 0 ? exit_done : exit_failed;
 }

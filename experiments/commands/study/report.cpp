@@ -28,6 +28,7 @@ int study_report_command(const GroupFolderArguments& arguments) {
   const Study study = folder.study();
   Console console;
   for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
+  write_report_of_group_around(folder.path());
   console.line(fmt::format("\nreport      {}/report.html", folder.path()));
   return exit_done;
 }

@@ -23,10 +23,8 @@ std::optional<MetricValue> value_of(const Study& study, const MetricSpec& metric
 /// most rates, or, where all coordinates were searched jointly, with those that were chosen. Empty where no such
 /// settings were tried at all rates.
 std::map<double, const PlannedRun*> runs_by_rate(const Tuning& tuning, const Tuned& search, std::uint64_t seed) {
-  expect(!tuning.axes.empty(), "metric", "a metric of the tuning needs a tuning");
-  const TuningAxis* axis = &tuning.axes.front();
-  for (const TuningAxis& other : tuning.axes)
-    if (other.key == "optimizer.learning_rate") axis = &other;
+  const TuningAxis* axis = tuning.rates();
+  expect(axis != nullptr, "metric", "a metric of the tuning needs one of the learning rate");
   std::map<std::string, std::map<double, const PlannedRun*>> groups;
   for (const PlannedRun& run : search.runs) {
     if (run.seed != seed) continue;

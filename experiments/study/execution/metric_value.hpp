@@ -11,8 +11,8 @@ namespace surd {
 std::optional<MetricValue> metric_value(const Study& study, const MetricSpec& metric, std::size_t arm,
                                         const RunResult& result);
 
-/// The value of a metric of the tuning for one seed, from its runs over the learning rates (over the first coordinate,
-/// where none has the key optimizer.learning_rate); after a joint search, from those with the other settings chosen.
+/// The value of a metric of the tuning for one seed, from its runs over the learning rates; after a joint search,
+/// from those with the other settings chosen.
 /// Only the grid as it was written counts, without extensions, so that every arm has the same range. Nothing until all
 /// of these runs have ended, or where one failed.
 std::optional<MetricValue> metric_of_tuning(const Study& study, const MetricSpec& metric, const Tuned& search,

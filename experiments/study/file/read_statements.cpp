@@ -68,7 +68,12 @@ void StudyReader::check_metric(const MetricSpec& metric, const Study& study, con
           fmt::format("an axis is called '{}' already; rename one", shown(metric.name)));
   require(!metric.metric->of_tuning() || study.tuning, metric.origin, path + ".kind",
           fmt::format("{} is found from the tuning, and the study has none", metric.kind));
-  if (metric.metric->of_tuning() && study.tuning && study.tuning->search == TuningSearch::jointly)
+  if (!metric.metric->of_tuning() || !study.tuning) return;
+  require(study.tuning->rates() != nullptr, metric.origin, path + ".kind",
+          fmt::format("{} is found along the learning rates of the tuning, and none of its axes has the key "
+                      "optimizer.learning_rate",
+                      metric.kind));
+  if (study.tuning->search == TuningSearch::jointly)
     require(study.tuning->whole_product(), metric.origin, path + ".kind",
             fmt::format("{} needs the whole grid of rates with the other settings fixed, and {} of the {} settings of "
                         "the tuning are tried; set tuning.settings: {}, or search in_turn",

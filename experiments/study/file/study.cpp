@@ -17,6 +17,12 @@ std::vector<std::uint64_t> Study::fresh_seeds(std::size_t count) const {
 
 std::vector<std::string> names_of(TuningSearch) { return {"in_turn", "jointly"}; }
 
+const TuningAxis* Tuning::rates() const {
+  for (const TuningAxis& axis : axes)
+    if (axis.key == "optimizer.learning_rate") return &axis;
+  return nullptr;
+}
+
 std::size_t Tuning::product() const {
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
   std::size_t settings = 1;

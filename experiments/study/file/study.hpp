@@ -81,6 +81,8 @@ struct Tuning {
   TuningSearch search = TuningSearch::in_turn;
   std::size_t settings = 0;  ///< jointly: how many of the product are tried, at most
 
+  /// The coordinate of the learning rate; null where that is not tuned.
+  const TuningAxis* rates() const;
   /// How many settings the product of the grids has; the largest number where they are more.
   std::size_t product() const;
   /// Whether every setting of the product is tried.

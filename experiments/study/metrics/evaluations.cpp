@@ -7,6 +7,15 @@ namespace surd {
 
 std::vector<std::string> names_of(Measure) { return {"loss", "perplexity", "token_accuracy", "sequence_accuracy"}; }
 bool lower_is_better(Measure measure) { return measure == Measure::loss || measure == Measure::perplexity; }
+bool reachable(Measure measure, double value) {
+  switch (measure) {
+    case Measure::loss: break;
+    case Measure::perplexity: return value > 1;
+    case Measure::token_accuracy:
+    case Measure::sequence_accuracy: return value > 0 && value <= 1;
+  }
+  return value > 0;
+}
 double better(Measure measure, double a, double b) {
   return lower_is_better(measure) ? std::min(a, b) : std::max(a, b);
 }

@@ -8,6 +8,8 @@ namespace surd {
 enum class Measure { loss, perplexity, token_accuracy, sequence_accuracy };
 std::vector<std::string> names_of(Measure);
 bool lower_is_better(Measure measure);
+/// Whether a run can have such a value: an accuracy is at most 1, a loss above 0.
+bool reachable(Measure measure, double value);
 /// The better of two values.
 double better(Measure measure, double a, double b);
 
@@ -82,6 +84,9 @@ struct TargetOptions : MeasureOptions {
     MeasureOptions::fields(f);
     f("target", target, "to be reached");
     f.rule(target.has_value(), "target", "is required where kind is updates_to, tokens_to or seconds_to");
+    f.rule(!target || reachable(of, *target), "target",
+           "is never reached, or from the start: a loss is above 0, a perplexity above 1, an accuracy above 0 and at "
+           "most 1");
   }
 };
 /// What a run spent until the first of three evaluations in a row at or past the target. Where there are no such three,

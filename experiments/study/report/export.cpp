@@ -128,36 +128,76 @@ std::string warning(const Study& study, const Analysis& analysis) {
   return analysis.missing > 0 ? fmt::format("{} of {} runs have not ended.", analysis.missing, analysis.runs) : "";
 }
 
-/// What LaTeX would read as a command, and the signs that its fonts may not have.
+/// Signs that LaTeX would read as a command or that its fonts may not have, and how they are written there.
+using Sign = std::pair<std::string_view, std::string_view>;
+constexpr Sign latex_signs[] = {{"\\", "\\textbackslash{}"},
+                                {"{", "\\{"},
+                                {"}", "\\}"},
+                                {"$", "\\$"},
+                                {"&", "\\&"},
+                                {"#", "\\#"},
+                                {"_", "\\_"},
+                                {"%", "\\%"},
+                                {"~", "\\textasciitilde{}"},
+                                {"^", "\\textasciicircum{}"},
+                                {"<", "$<$"},
+                                {">", "$>$"},
+                                {"|", "$|$"},
+                                {"\n", " "},
+                                {"−", "$-$"},
+                                {"–", "--"},
+                                {"≥", "$\\geq$"},
+                                {"≤", "$\\leq$"},
+                                {"∞", "$\\infty$"},
+                                {"±", "$\\pm$"},
+                                {"×", "$\\times$"},
+                                {"“", "``"},
+                                {"”", "''"},
+                                {"α", "$\\alpha$"},
+                                {"β", "$\\beta$"},
+                                {"γ", "$\\gamma$"},
+                                {"δ", "$\\delta$"},
+                                {"ε", "$\\epsilon$"},
+                                {"ζ", "$\\zeta$"},
+                                {"η", "$\\eta$"},
+                                {"θ", "$\\theta$"},
+                                {"ι", "$\\iota$"},
+                                {"κ", "$\\kappa$"},
+                                {"λ", "$\\lambda$"},
+                                {"μ", "$\\mu$"},
+                                {"ν", "$\\nu$"},
+                                {"ξ", "$\\xi$"},
+                                {"π", "$\\pi$"},
+                                {"ρ", "$\\rho$"},
+                                {"σ", "$\\sigma$"},
+                                {"τ", "$\\tau$"},
+                                {"υ", "$\\upsilon$"},
+                                {"φ", "$\\phi$"},
+                                {"χ", "$\\chi$"},
+                                {"ψ", "$\\psi$"},
+                                {"ω", "$\\omega$"},
+                                {"Γ", "$\\Gamma$"},
+                                {"Δ", "$\\Delta$"},
+                                {"Θ", "$\\Theta$"},
+                                {"Λ", "$\\Lambda$"},
+                                {"Ξ", "$\\Xi$"},
+                                {"Π", "$\\Pi$"},
+                                {"Σ", "$\\Sigma$"},
+                                {"Φ", "$\\Phi$"},
+                                {"Ψ", "$\\Psi$"},
+                                {"Ω", "$\\Omega$"},
+                                {"√", "$\\surd$"},
+                                {"≈", "$\\approx$"},
+                                {"→", "$\\to$"},
+                                {"·", "$\\cdot$"},
+                                {"²", "$^2$"}};
+
 std::string latex(const std::string& text) {
-  static const std::pair<std::string_view, std::string_view> signs[] = {{"\\", "\\textbackslash{}"},
-                                                                        {"{", "\\{"},
-                                                                        {"}", "\\}"},
-                                                                        {"$", "\\$"},
-                                                                        {"&", "\\&"},
-                                                                        {"#", "\\#"},
-                                                                        {"_", "\\_"},
-                                                                        {"%", "\\%"},
-                                                                        {"~", "\\textasciitilde{}"},
-                                                                        {"^", "\\textasciicircum{}"},
-                                                                        {"<", "$<$"},
-                                                                        {">", "$>$"},
-                                                                        {"|", "$|$"},
-                                                                        {"\n", " "},
-                                                                        {"−", "$-$"},
-                                                                        {"–", "--"},
-                                                                        {"≥", "$\\geq$"},
-                                                                        {"≤", "$\\leq$"},
-                                                                        {"∞", "$\\infty$"},
-                                                                        {"±", "$\\pm$"},
-                                                                        {"×", "$\\times$"},
-                                                                        {"“", "``"},
-                                                                        {"”", "''"}};
   std::string escaped;
   for (std::size_t at = 0; at < text.size();) {
-    const auto* found = std::find_if(std::begin(signs), std::end(signs),
-                                     [&](const auto& s) { return text.compare(at, s.first.size(), s.first) == 0; });
-    if (found == std::end(signs)) {
+    const auto* found = std::find_if(std::begin(latex_signs), std::end(latex_signs),
+                                     [&](const Sign& s) { return text.compare(at, s.first.size(), s.first) == 0; });
+    if (found == std::end(latex_signs)) {
       escaped += text[at++];
     } else {
       escaped += found->second;

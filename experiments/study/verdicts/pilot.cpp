@@ -23,6 +23,10 @@ void expect_same_arms(const Study& planned, const Study& pilot) {
                "has other axes or levels than the study; name the folder of a study that has the same");
   expect_usage(!planned.tuning || pilot.tuning, "--pilot",
                "has no tuning, and the study has one; name the folder of a study that has one too");
+  if (planned.tuning)
+    expect_usage(planned.tuning->metric == pilot.tuning->metric, "--pilot",
+                 "is tuned by {}, and the study by {}; name the folder of a study that is tuned alike",
+                 pilot.tuning->metric, planned.tuning->metric);
 }
 
 /// Measures the pilot's differences of one comparison; there is an obstacle where they have no deviation.
@@ -59,6 +63,7 @@ std::vector<PilotFinding> expect_from_pilot(const Study& planned, const Study& p
   Study asked = pilot;  // its runs are asked what the planned study asks
   asked.metrics = planned.metrics;
   asked.hypotheses = planned.hypotheses;
+  if (!planned.tuning) asked.tuning.reset();
   const StudyValues values(asked, known);
   const Decidability decidability = decidability_of(planned);
   constexpr double share = 0.8;

@@ -92,6 +92,10 @@ TEST_CASE("a pilot must have the arms of the study") {
   Study tuned = two_arms(8);
   add_tuning(tuned);
   CHECK_THROWS_AS(expect_from_pilot(tuned, planned, results.known()), UsageError);
+  Study otherwise = tuned;
+  otherwise.tuning->metric = "accuracy";
+  CHECK_THROWS_AS(expect_from_pilot(tuned, otherwise, results.known()), UsageError);
+  CHECK(expect_from_pilot(planned, otherwise, results.known()).empty());  // its tuning is not asked
 }
 
 TEST_CASE("what a pilot says is told beside the margin, of ratios as factors") {

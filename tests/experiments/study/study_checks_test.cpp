@@ -1,15 +1,13 @@
-#include "study_runs.hpp"
+#include "two_arms.hpp"
 
 #include <doctest/doctest.h>
 
 using namespace surd;
 using namespace surd::test;
 
-// Hypotheses about numbers and curves: value, slope, identical.
+// Hypotheses about numbers and curves: value, slope, trend, identical.
 
 namespace {
-
-using Values = std::vector<double>;
 
 const Levels widths = {{"16", 16.0}, {"64", 64.0}, {"256", 256.0}};
 
@@ -175,4 +173,75 @@ TEST_CASE("loss curves are the same, or differ, in every seed") {
   study.seeds.pop_back();
   results.losses(1, Values(6, 1));
   CHECK(contains(judged("same", 0).reason, "6 seeds are needed"));
+}
+
+TEST_CASE("a trend is judged by the rank correlation with the numbers of an axis, whatever its shape") {
+  Study study = study_of({{"d", {{"large", 256.0}, {"small", 16.0}, {"middle", 64.0}}}}, 8);
+  Hypothesis falling = hypothesis_of("trend", {}, {}, "falling"), rising = hypothesis_of("trend", {}, {}, "rising");
+  falling.over = rising.over = "d";
+  study.hypotheses = {falling, rising};
+  Results results(study);
+  results.losses(0, around(0.99, 8));
+  results.losses(1, around(2, 8));
+  results.losses(2, around_too(1.01, 8));
+  const auto judge = [&] { return analyse(study, results.known()).hypotheses; };
+  auto both = judge();
+  CAPTURE(both[0].reason);
+  REQUIRE(both[0].checks.size() == 1);
+  // Two of three pairs are always in falling order, the third, of the large and the middle one, by chance.
+  for (std::size_t seed = 0; seed < 8; ++seed) {
+    const bool third = around(0.99, 8)[seed] < around_too(1.01, 8)[seed];
+    CHECK(both[0].checks[0].values[seed].low == doctest::Approx(third ? -1 : -1 / 3.0));
+  }
+  CHECK(both[0].verdict == Verdict::supported);
+  CHECK(*both[0].p == 2.0 / 256);
+  CHECK(both[1].verdict == Verdict::refuted);
+  CHECK(both[1].checks[0].values[0].low == both[0].checks[0].values[0].low);
+
+  results.losses(2, around(2.5, 8));  // the middle one is the worst: one of three pairs
+  both = judge();
+  CHECK(effect(both[0]) == doctest::Approx(-1 / 3.0));
+  results.losses(0, around(2, 8));  // and the small one as good as the large one
+  both = judge();
+  CHECK(effect(both[0]) == 0);
+  CHECK(both[0].verdict == Verdict::undecided);
+  CHECK(both[1].verdict == Verdict::undecided);
+
+  results.remove(1, 3);
+  CHECK(judge()[0].verdict == Verdict::undecided);
+  CHECK(judge()[0].checks[0].seeds.size() == 7);
+}
+
+TEST_CASE("a trend is one in every combination of the other axes, and knows what bounds leave open") {
+  Study study = study_of({{"d", {{"16", 16.0}, {"64", 64.0}}}, {"tie", {{"none", {}}, {"all", {}}}}}, 7);
+  Hypothesis trend = hypothesis_of("trend", {}, {}, "rising");
+  trend.over = "d";
+  study.hypotheses = {trend};
+  Results results(study);
+  for (const std::size_t arm : {0, 1, 2, 3}) results.losses(arm, around(arm < 2 ? 1 : 2, 7));
+  HypothesisResult result = analyse(study, results.known()).hypotheses[0];
+  REQUIRE(result.checks.size() == 2);
+  REQUIRE(result.checks[0].region.has_value());  // which a report shades
+  CHECK(result.checks[0].region->low == 0);
+  CHECK(contains(result.reason, "pseudo-median of 7 seeds"));
+  CHECK(result.checks[0].label == "tie=none");
+  CHECK(result.checks[1].label == "tie=all");
+  CHECK(result.verdict == Verdict::supported);
+  results.losses(3, around(0.5, 7));  // falls where the matrices are tied
+  result = analyse(study, results.known()).hypotheses[0];
+  CHECK(result.verdict == Verdict::refuted);
+  CHECK(result.checks[0].verdict == Verdict::supported);
+  CHECK(result.checks[1].verdict == Verdict::refuted);
+  study.hypotheses[0].arm = {{"tie", "none"}};
+  CHECK(analyse(study, results.known()).hypotheses[0].verdict == Verdict::supported);
+  study.hypotheses[0].arm = {{"d", "16"}};
+  CHECK(contains(analyse(study, results.known()).hypotheses[0].reason, "a trend needs two levels of 'd' or more"));
+  study.hypotheses[0].arm = {{"tie", "none"}};
+
+  // No run reaches the target: nothing is known of any order, and nothing is decided.
+  study.metrics = {metric_of<UpdatesTo>("final_loss", "updates_to", {{}, 0.1})};
+  result = analyse(study, results.known()).hypotheses[0];
+  CHECK(result.checks[0].values[0].low == -1);
+  CHECK(result.checks[0].values[0].high == 1);
+  CHECK(result.verdict == Verdict::undecided);
 }

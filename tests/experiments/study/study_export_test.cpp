@@ -107,7 +107,7 @@ TEST_CASE_FIXTURE(Exported,
 TEST_CASE_FIXTURE(Exported, "the verdicts as a table for a paper") {
   study.hypotheses.push_back(study.hypotheses[0]);
   study.hypotheses[0].name = "[50 %] of d_k | \\sqrt{d} & $x^2$ ~ #1";
-  study.hypotheses[1].name = "It takes longer", study.hypotheses[1].metric = "steps";
+  study.hypotheses[1].name = "It takes longer for σ ≈ 1/√d", study.hypotheses[1].metric = "steps";
   study.hypotheses[1].expect = "higher";
   const Analysis analysis = analyse(study, results.known());
   const std::string latex = verdicts_as_latex(study, analysis);
@@ -117,7 +117,7 @@ TEST_CASE_FIXTURE(Exported, "the verdicts as a table for a paper") {
                  "  {}[50 \\%] of d\\_k $|$ \\textbackslash{}sqrt\\{d\\} \\& \\$x\\textasciicircum{}2\\$ "
                  "\\textasciitilde{} \\#1 & $-$0."));
   CHECK(contains(latex, " & 0.062 & 6 & undecided \\\\\n"));
-  CHECK(contains(latex, "  It takes longer & not known"));
+  CHECK(contains(latex, "  It takes longer for $\\sigma$ $\\approx$ 1/$\\surd$d & not known"));
   CHECK(latex.substr(latex.size() - 28) == "  \\bottomrule\n\\end{tabular}\n");
   const std::string markdown = verdicts_as_markdown(study, analysis);
   CHECK(contains(markdown, "| Hypothesis | Effect [95 % interval] | p after Holm | Seeds | Verdict |\n|---|"));

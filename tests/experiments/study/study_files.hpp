@@ -1,5 +1,6 @@
 #pragma once
 
+#include "experiments/config/settings.hpp"
 #include "experiments/study/file/read_study.hpp"
 #include "tests/data/temporary_directory.hpp"
 
@@ -46,5 +47,24 @@ struct StudyFile {
     return std::string("title: A study\nclaims: [3]\n") + study_base + rest;
   }
 };
+
+/// Everything that is wrong with a study, without the folder of the file.
+inline std::string complaint(const std::string& text, bool quick = false) {
+  const StudyFile file;
+  try {
+    static_cast<void>(file.load(text, {}, quick));
+  } catch (const ConfigError& error) {
+    std::string message = error.what();
+    const std::string folder = file.directory.path("");
+    for (std::size_t i = 0; (i = message.find(folder)) != std::string::npos;) message.erase(i, folder.size());
+    return message;
+  }
+  return "";
+}
+
+/// The config of an arm, key by key.
+inline Settings config_of(const Study& study, std::size_t arm) {
+  return settings_of(YamlDocument::parse(to_yaml(study.config(arm, {}, 1)), "config").root());
+}
 
 }  // namespace surd::test
