@@ -106,7 +106,11 @@ struct AttentionArguments {
   /// One a head, or none: a score loses slope |p - j|, where j is the key's and p = first_position + t the query's
   /// position (Press et al., arXiv 2108.12409).
   std::vector<double> distance_slopes = {};
-  std::size_t first_position = 0;  ///< of the queries; read by distance_slopes only
+  /// A learned bias by the key's place beside the query: a score of head h gains row buckets[Tq - 1 - t + j], column h,
+  /// for query t and key j; [D, H] or absent (Raffel et al., arXiv 1910.10683, section 2.1).
+  Variable distance_bias = {};
+  std::vector<std::size_t> buckets = {};  ///< rows of distance_bias, one for each of the Tq + Tk - 1 distances
+  std::size_t first_position = 0;         ///< of the queries; read by distance_slopes only
   /// Tk where k and v are longer, [B, R, ...] with R >= Tk: they have room at the end that is not read; 0: Tk = R.
   std::size_t keys = 0;
 };
@@ -130,11 +134,11 @@ struct CrossEntropyArguments {
 Variable cross_entropy(Variable logits, const std::vector<std::int32_t>& targets,
                        const CrossEntropyArguments& arguments);
 
-/// The same from logits = factor x W^T, x [..., d], W [V, d], without ever holding all logits: they are computed, used
-/// and overwritten by their gradient a tile of rows at a time. An observer is shown each tile of "logits" [<= 256, V],
-/// rows in order and without those of ignored targets, and by backward, of the weight, as "gradient_from_logits" what
-/// its gradient gets from here.
-Variable projection_cross_entropy(Variable x, Variable weight, Real factor, const std::vector<std::int32_t>& targets,
-                                  const CrossEntropyArguments& arguments);
+/// The same from logits = factor x W^T + b, x [..., d], W [V, d], b [V] or absent, without ever holding all logits:
+/// they are computed, used and overwritten by their gradient a tile of rows at a time. An observer is shown each tile
+/// of "logits" [<= 256, V], rows in order and without those of ignored targets, and by backward, of the weight, as
+/// "gradient_from_logits" what its gradient gets from here.
+Variable projection_cross_entropy(Variable x, Variable weight, Variable bias, Real factor,
+                                  const std::vector<std::int32_t>& targets, const CrossEntropyArguments& arguments);
 
 }  // namespace surd

@@ -174,6 +174,8 @@ class Tape {
     ModelSide outer_;
   };
 
+  ModelSide side() const { return side_; }
+
   /// Whether anybody sees what observe() shows: ask before a quantity is computed for that alone.
   bool observed() const { return options_.observer != nullptr; }
   /// Shows an inner quantity of an op or a layer to the observer, if there is one. May be called by a backward function

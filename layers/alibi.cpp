@@ -4,12 +4,20 @@
 
 namespace surd {
 
-AlibiAttention::AlibiAttention(const Scope& scope, std::size_t d_model, std::size_t heads, const Options& options)
-    : MultiHeadAttention(scope, d_model, heads, options) {
-  for (std::size_t h = 1; h <= heads; ++h)
-    slopes_.push_back(options.slope * std::exp2(-8 * static_cast<double>(h) / static_cast<double>(heads)));
+AlibiAttention::AlibiAttention(const Scope& scope, const AttentionPlace& place, const Options& options)
+    : MultiHeadAttention(scope, place, options) {
+  if (!place.one_sequence()) return;
+  std::size_t power = 1;  // of two, the largest that is at most the number of heads
+  while (2 * power <= place.heads) power *= 2;
+  const auto add = [&](double exponent) {
+    slopes_.push_back(options.slope * std::exp2(-8 * exponent / static_cast<double>(power)));
+  };
+  for (std::size_t h = 1; h <= power; ++h) add(static_cast<double>(h));
+  for (std::size_t h = 0; slopes_.size() < place.heads; ++h) add(static_cast<double>(h) + 0.5);  // between those
 }
 
-void AlibiAttention::adjust(AttentionArguments& arguments) const { arguments.distance_slopes = slopes_; }
+void AlibiAttention::adjust(AttentionArguments& arguments, Tape&, std::size_t, std::size_t) const {
+  arguments.distance_slopes = slopes_;
+}
 
 }  // namespace surd

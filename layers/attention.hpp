@@ -11,6 +11,21 @@
 
 namespace surd {
 
+/// What an attention layer compares: the positions of one sequence, all or those up to the query's, or the target's
+/// with the source's.
+enum class AttentionRole { encoder_self, decoder_self, cross };
+
+/// Where in a model an attention layer stands.
+struct AttentionPlace {
+  std::size_t d_model;
+  std::size_t heads;
+  AttentionRole role;
+  Scope stack;  ///< of the blocks around it, for what they share
+
+  /// Whether queries and keys are of one sequence, so that their distance means something.
+  bool one_sequence() const { return role != AttentionRole::cross; }
+};
+
 /// Which keys a query may see.
 struct AttentionMask {
   bool causal = false;                   ///< only keys up to the query's own position
@@ -55,30 +70,68 @@ class Attention : public Module {
                            std::size_t first_position) const = 0;
 };
 
+/// How queries and keys of each head are normalised before they are compared: by RMSNorm, whose gain has a number a
+/// column of a head, the same for all heads of a layer; or to Euclidean norm 1 (Henry et al., arXiv 2010.04245, section
+/// 3.2, where the factor on the scores is then learned).
+enum class QueryKeyNorm { none, rms_norm, l2 };
+std::vector<std::string> names_of(QueryKeyNorm);
+
+/// Which of the four projections of an attention layer have a bias. Written `true`, `false`, or their names: `query
+/// value output`.
+class ProjectionBiases : public Word {
+ public:
+  ProjectionBiases() = default;
+  ProjectionBiases(bool all) : query(all), key(all), value(all), output(all) {}  // NOLINT: implicit
+
+  std::string text() const override;
+  bool parse(std::string_view text) override;
+  std::vector<std::string> choices() const override;
+  std::string allowed() const override;
+
+  bool query = true, key = true, value = true, output = true;
+};
+
 struct MultiHeadOptions {
   Scale scale = Scale::Rule::inv_sqrt_dim;
   bool absorb_scale = false;
-  bool query_key_norm = false;
+  QueryKeyNorm query_key_norm = QueryKeyNorm::none;
+  double query_key_norm_epsilon = 1e-5;
   bool subtract_max = true;
   double dropout = 0;
-  bool bias = true;
+  ProjectionBiases bias = true;
   InitOptions init = {};
+  bool init_fused = false;
   double output_gain = 1;
+  Scale bias_std = Scale::constant(0);
+  Scale output_bias_std = Scale::constant(0);
 
   void fields(Fields& f) {
     f("scale", scale,
       "factor on the scores before the softmax, over d_k, the width of one head; Vaswani et al., section 3.2.1");
     f("absorb_scale", absorb_scale,
       "multiply the initial query projection by the factor instead of the scores, as T5 does");
-    f("query_key_norm", query_key_norm, "normalise queries and keys of each head (QK-norm, arXiv 2010.04245)");
+    f("query_key_norm", query_key_norm,
+      "of queries and keys, head by head, before positions turn them: rms_norm has a learned gain a column of d_k, "
+      "which "
+      "the heads share; l2 makes their norm 1 and has no gain: its paper (arXiv 2010.04245) has a learned `scale`");
+    f("query_key_norm_epsilon", query_key_norm_epsilon, "added to the mean square of d_k columns before the root",
+      above(0), When{query_key_norm != QueryKeyNorm::none, "query_key_norm is rms_norm or l2"});
     f("subtract_max", subtract_max, "subtract each row's maximum before exp; without it exp overflows past 88.7");
     f("dropout", dropout, "rate on the attention weights", fraction());
-    f("bias", bias, "whether the four projections have a bias");
+    f("bias", bias,
+      "which projections have a bias; that of the keys adds the same to all scores of a query, which the softmax takes "
+      "out again, unless they are normalised or turned: its gradient is rounding noise, and Adam lets it drift");
     f("init", init, "initial weights of the four projections");
+    f("init_fused", init_fused,
+      "whether Xavier's rule takes queries, keys and values for one matrix (keys and values, towards the source), as "
+      "PyTorch and Sockeye do: all its rows count, and 1/sqrt(2) of the deviation is left");
     f("output_gain", output_gain,
       "factor on the initial output projection alone; fairseq starts it sqrt(2) larger than the other three", above(0));
+    bias_std_field(f, "bias_std", bias_std,
+                   "standard deviation of the initial biases of queries, keys and values, uniform, over the fan-in");
+    bias_std_field(f, "output_bias_std", output_bias_std, "the same of the output projection");
     f.rule(!(absorb_scale && scale.learned()), "absorb_scale", "cannot go with a learned scale; set it to false");
-    f.rule(!(absorb_scale && query_key_norm), "absorb_scale",
+    f.rule(!absorb_scale || query_key_norm == QueryKeyNorm::none, "absorb_scale",
            "cannot go with query_key_norm, which would undo it; set one of them to false");
   }
 };
@@ -90,24 +143,26 @@ class MultiHeadAttention : public Attention {
  public:
   using Options = MultiHeadOptions;
   /// Throws Error unless heads divide d_model.
-  MultiHeadAttention(const Scope& scope, std::size_t d_model, std::size_t heads, const Options& options);
+  MultiHeadAttention(const Scope& scope, const AttentionPlace& place, const Options& options);
 
  protected:
-  /// With `key_value_heads` heads of keys and values. Throws Error unless they divide heads and heads divide d_model.
-  MultiHeadAttention(const Scope& scope, std::size_t d_model, std::size_t heads, std::size_t key_value_heads,
+  /// With `key_value_heads` heads of keys and values, in groups: head h of the queries uses head h key_value_heads /
+  /// heads, rounded down. Throws Error unless they divide heads and heads divide d_model.
+  MultiHeadAttention(const Scope& scope, const AttentionPlace& place, std::size_t key_value_heads,
                      const Options& options);
 
   /// Queries or keys [B, T, count d_k], in `count` heads, as they are compared. Here: as they are.
   virtual Variable at_positions(Variable x, std::size_t, std::size_t /*first_position*/) const { return x; }
-  /// Changes what the attention op is given. Here: nothing.
-  virtual void adjust(AttentionArguments&) const {}
+  /// Changes what the attention op is given for so many queries and keys. Here: nothing.
+  virtual void adjust(AttentionArguments&, Tape&, std::size_t /*queries*/, std::size_t /*keys*/) const {}
 
   Memory project(Variable x, std::size_t first_position) const override;
   Variable forward(Variable queries, const Memory& memory, const AttentionMask& mask,
                    std::size_t first_position) const override;
 
  private:
-  Variable normalized(Variable x, const RMSNorm& norm) const;
+  /// The norm of each head of [B, T, heads d_k]; `norm` has the gain, or is null.
+  Variable normalized(Variable x, const RMSNorm* norm) const;
 
   Options options_;
   std::size_t heads_;
@@ -117,13 +172,13 @@ class MultiHeadAttention : public Attention {
   Linear key_;
   Linear value_;
   Linear output_;
-  std::unique_ptr<RMSNorm> query_norm_, key_norm_;  // null without QK-norm
+  std::unique_ptr<RMSNorm> query_norm_, key_norm_;  // null without such gains
   Factor factor_;
 };
 
-/// The attention layers a config can name: made from (scope, d_model, heads, options).
-using AttentionRegistry = Registry<Attention(const Scope&, std::size_t, std::size_t)>;
-using AttentionChoice = Choice<Attention(const Scope&, std::size_t, std::size_t)>;
+/// The attention layers a config can name: made from (scope, place, options).
+using AttentionRegistry = Registry<Attention(const Scope&, const AttentionPlace&)>;
+using AttentionChoice = Choice<Attention(const Scope&, const AttentionPlace&)>;
 AttentionRegistry& attentions();
 
 }  // namespace surd

@@ -57,11 +57,11 @@ void DecoderCache::select(const std::vector<std::size_t>& rows) {
   source_lengths = std::move(lengths);
 }
 
-DecoderBlock::DecoderBlock(const Scope& scope, const BlockArguments& arguments)
+DecoderBlock::DecoderBlock(const Scope& scope, const Scope& stack, const BlockArguments& arguments)
     : Module(scope),
-      self_attention_(arguments.attention.make(scope / "self_attention", arguments.d_model, arguments.heads)),
+      self_attention_(arguments.make_attention(scope / "self_attention", stack, AttentionRole::decoder_self)),
       self_attention_residual_(scope / "self_attention_residual", arguments.d_model, arguments.norm, arguments.dropout),
-      cross_attention_(arguments.attention.make(scope / "cross_attention", arguments.d_model, arguments.heads)),
+      cross_attention_(arguments.make_attention(scope / "cross_attention", stack, AttentionRole::cross)),
       cross_attention_residual_(scope / "cross_attention_residual", arguments.d_model, arguments.norm,
                                 arguments.dropout),
       feed_forward_(arguments.feed_forward.make(scope / "feed_forward", arguments.d_model)),
@@ -115,7 +115,8 @@ Variable DecoderBlock::step(Variable x, BlockCache& cache, std::size_t position,
 }
 
 Decoder::Decoder(const Scope& scope, std::size_t blocks, const BlockArguments& arguments) : Module(scope) {
-  for (std::size_t i = 0; i < blocks; ++i) blocks_.push_back(std::make_unique<DecoderBlock>(scope / i, arguments));
+  for (std::size_t i = 0; i < blocks; ++i)
+    blocks_.push_back(std::make_unique<DecoderBlock>(scope / i, scope, arguments));
   if (arguments.norm.placement == NormPlacement::pre)
     norm_ = arguments.norm.kind.make(scope / "norm", arguments.d_model);
 }

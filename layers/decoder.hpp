@@ -27,7 +27,8 @@ struct DecoderCache {
 /// Causal self-attention, attention to the source, feed-forward, each around a shortcut.
 class DecoderBlock : public Module {
  public:
-  DecoderBlock(const Scope& scope, const BlockArguments& arguments);
+  /// `stack` is the scope of all blocks together.
+  DecoderBlock(const Scope& scope, const Scope& stack, const BlockArguments& arguments);
 
   /// x [B, T, d_model], source [B, S, d_model] -> [B, T, d_model]
   Variable operator()(Variable x, Variable source, const AttentionMask& source_mask) const;

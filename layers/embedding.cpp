@@ -22,16 +22,14 @@ TokenEmbedding::TokenEmbedding(const Scope& scope, std::size_t vocabulary, std::
       weight_(embedding_weight(scope, vocabulary, d_model, options.init, options)),
       factor_(scope, "embedding", options.scale, d_model) {
   if (options.zero_padding) std::fill_n(weight_.value.data(), d_model, Real(0));  // the padding token has id 0
-  if (options.norm) norm_.emplace(scope / "norm", d_model, NormOptions{});
 }
 
 Variable TokenEmbedding::operator()(Tape& tape, const Tokens& tokens, const Positions& positions,
                                     std::size_t first_position) const {
   const auto region = enter(tape);
   const Variable table = positions(tape, first_position + tokens.length);
-  const Variable sum = embedding_with_positions(tape.parameter(weight_), tokens.ids, tokens.batch, tokens.length,
-                                                factor_.number(), factor_.parameter(tape), table, first_position);
-  return norm_ ? (*norm_)(sum) : sum;
+  return embedding_with_positions(tape.parameter(weight_), tokens.ids, tokens.batch, tokens.length, factor_.number(),
+                                  factor_.parameter(tape), table, first_position);
 }
 
 OutputProjection::OutputProjection(const Scope& scope, const TokenEmbedding* tied, std::size_t vocabulary,
@@ -39,19 +37,25 @@ OutputProjection::OutputProjection(const Scope& scope, const TokenEmbedding* tie
     : Module(scope),
       weight_(tied != nullptr ? tied->weight()
                               : embedding_weight(scope, vocabulary, d_model, options.output_init, options)),
+      bias_(options.output_bias
+                ? &scope.parameter("bias", {vocabulary}, uniform(options.output_bias_std.value(d_model)))
+                : nullptr),
       factor_(scope, "logits", options.logit_scale, d_model) {}
 
 Variable OutputProjection::operator()(Variable x) const {
   const auto region = enter(x.tape());
   // A learned factor is taken into the hidden states, which are narrower than the logits.
   const Variable logits = linear(factor_.times_parameter(x), x.tape().parameter(weight_));
-  return factor_.number() == 1 ? logits : scale(logits, factor_.number());
+  const Variable scaled = factor_.number() == 1 ? logits : scale(logits, factor_.number());
+  return bias_ == nullptr ? scaled : add_bias(scaled, x.tape().parameter(*bias_));
 }
 
 Variable OutputProjection::loss(Variable x, const std::vector<std::int32_t>& targets,
                                 const CrossEntropyArguments& arguments) const {
   const auto region = enter(x.tape());
-  return projection_cross_entropy(factor_.times_parameter(x), x.tape().parameter(weight_), factor_.number(), targets,
+  Tape& tape = x.tape();
+  return projection_cross_entropy(factor_.times_parameter(x), tape.parameter(weight_),
+                                  bias_ == nullptr ? Variable{} : tape.parameter(*bias_), factor_.number(), targets,
                                   arguments);
 }
 

@@ -1,10 +1,9 @@
 #pragma once
 
 #include "layers/factor.hpp"
-#include "layers/norm.hpp"
+#include "layers/linear.hpp"
 #include "layers/positions.hpp"
 
-#include <optional>
 #include <vector>
 
 namespace surd {
@@ -30,6 +29,9 @@ struct EmbeddingOptions {
   InitOptions output_init = InitOptions::normal(Scale::Rule::inv_sqrt_dim);
   double learning_rate_multiplier = 1;
   bool norm = false;
+  double norm_epsilon = 1e-5;
+  bool output_bias = false;
+  Scale output_bias_std = Scale::constant(0);
 
   void fields(Fields& f) {
     f("tie", tie, "which embedding matrices are one: none, decoder (target input and output), all (source as well)");
@@ -39,11 +41,15 @@ struct EmbeddingOptions {
     f("logit_scale", logit_scale, "factor on the output logits, over d_model");
     f("output_init", output_init, "initial output matrix", When{tie == Tie::none, "tie is none"});
     f("learning_rate_multiplier", learning_rate_multiplier, "on the learning rate of every embedding matrix", above(0));
-    f("norm", norm, "LayerNorm on the sum of embedding and position, as in BART");
+    f("norm", norm, "LayerNorm on the sum of embedding and position, one a side, as in BART");
+    f("norm_epsilon", norm_epsilon, "added to its variance before the root", above(0), When{norm, "norm is true"});
+    f("output_bias", output_bias, "whether the logits have a bias, behind logit_scale");
+    bias_std_field(f, "output_bias_std", output_bias_std, "of its initial values, uniform, over d_model",
+                   When{output_bias, "output_bias is true"});
   }
 };
 
-/// factor E[id] + position, then optionally a LayerNorm.
+/// factor E[id] + position.
 class TokenEmbedding : public Module {
  public:
   TokenEmbedding(const Scope& scope, std::size_t vocabulary, std::size_t d_model, const EmbeddingOptions& options);
@@ -56,10 +62,10 @@ class TokenEmbedding : public Module {
  private:
   Parameter& weight_;
   Factor factor_;
-  std::optional<LayerNorm> norm_;
 };
 
-/// Logits factor x W^T over a vocabulary, W either its own or an embedding's.
+/// Logits factor x W^T + b over a vocabulary, W either its own or an embedding's, b [V] only where an option asks for
+/// it.
 class OutputProjection : public Module {
  public:
   /// `tied` is the embedding to share, or null for a matrix of its own.
@@ -72,6 +78,7 @@ class OutputProjection : public Module {
 
  private:
   Parameter& weight_;
+  Parameter* bias_;  // null: none
   Factor factor_;
 };
 

@@ -2,9 +2,9 @@
 
 namespace surd {
 
-EncoderBlock::EncoderBlock(const Scope& scope, const BlockArguments& arguments)
+EncoderBlock::EncoderBlock(const Scope& scope, const Scope& stack, const BlockArguments& arguments)
     : Module(scope),
-      self_attention_(arguments.attention.make(scope / "self_attention", arguments.d_model, arguments.heads)),
+      self_attention_(arguments.make_attention(scope / "self_attention", stack, AttentionRole::encoder_self)),
       self_attention_residual_(scope / "self_attention_residual", arguments.d_model, arguments.norm, arguments.dropout),
       feed_forward_(arguments.feed_forward.make(scope / "feed_forward", arguments.d_model)),
       feed_forward_residual_(scope / "feed_forward_residual", arguments.d_model, arguments.norm, arguments.dropout) {}
@@ -15,7 +15,8 @@ Variable EncoderBlock::operator()(Variable x, const AttentionMask& mask) const {
 }
 
 Encoder::Encoder(const Scope& scope, std::size_t blocks, const BlockArguments& arguments) : Module(scope) {
-  for (std::size_t i = 0; i < blocks; ++i) blocks_.push_back(std::make_unique<EncoderBlock>(scope / i, arguments));
+  for (std::size_t i = 0; i < blocks; ++i)
+    blocks_.push_back(std::make_unique<EncoderBlock>(scope / i, scope, arguments));
   if (arguments.norm.placement == NormPlacement::pre)
     norm_ = arguments.norm.kind.make(scope / "norm", arguments.d_model);
 }

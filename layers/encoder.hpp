@@ -17,12 +17,17 @@ struct BlockArguments {
   const NormPlacementOptions& norm;
   const AttentionChoice& attention;
   const FeedForwardChoice& feed_forward;
+
+  std::unique_ptr<Attention> make_attention(const Scope& scope, const Scope& stack, AttentionRole role) const {
+    return attention.make(scope, AttentionPlace{d_model, heads, role, stack});
+  }
 };
 
 /// Self-attention and feed-forward, each around a shortcut. Vaswani et al., section 3.1.
 class EncoderBlock : public Module {
  public:
-  EncoderBlock(const Scope& scope, const BlockArguments& arguments);
+  /// `stack` is the scope of all blocks together.
+  EncoderBlock(const Scope& scope, const Scope& stack, const BlockArguments& arguments);
   Variable operator()(Variable x, const AttentionMask& mask) const;  ///< [B, S, d_model] -> [B, S, d_model]
 
  private:

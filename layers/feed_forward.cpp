@@ -6,9 +6,11 @@ namespace surd {
 
 PositionWiseFeedForward::PositionWiseFeedForward(const Scope& scope, std::size_t d_model, const Options& options)
     : FeedForward(scope),
-      inner_(scope / "inner", {d_model, options.width, true, options.activation, options.init}),
+      inner_(scope / "inner", {d_model, options.width, options.bias, options.activation, options.init,
+                               options.inner_gain, options.bias_std}),
       dropout_(scope / "dropout", options.dropout),
-      outer_(scope / "outer", {options.width, d_model, true, Activation::none, options.init}) {}
+      outer_(scope / "outer",
+             {options.width, d_model, options.bias, Activation::none, options.init, 1, options.bias_std}) {}
 
 Variable PositionWiseFeedForward::forward(Variable x) const { return outer_(dropout_(inner_(x))); }
 

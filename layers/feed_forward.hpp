@@ -24,12 +24,19 @@ struct PositionWiseOptions {
   Activation activation = Activation::relu;
   double dropout = 0;
   InitOptions init = {};
+  bool bias = true;
+  double inner_gain = 1;
+  Scale bias_std = Scale::constant(0);
 
   void fields(Fields& f) {
     f("width", width, "width of the hidden layer", between(1, 1'000'000));
-    f("activation", activation, "after the first map");
+    f("activation", activation, "after the first map; gelu is x Phi(x), not its approximation by tanh");
     f("dropout", dropout, "rate on the hidden layer", fraction());
+    f("bias", bias, "whether the two maps have a bias");
     f("init", init, "initial weights of both maps");
+    f("inner_gain", inner_gain, "factor on the initial weights of the first map alone", above(0));
+    bias_std_field(f, "bias_std", bias_std, "standard deviation of the initial biases, uniform, over the fan-in",
+                   When{bias, "bias is true"});
   }
 };
 

@@ -10,14 +10,18 @@ struct GatedOptions {
   double dropout = 0;
   bool bias = false;
   InitOptions init = {};
+  Scale bias_std = Scale::constant(0);
 
   void fields(Fields& f) {
     f("width", width, "width of the hidden layer; there are three maps, so 2/3 of position_wise's has as many weights",
       at_least(1));
-    f("activation", activation, "of the gate: sigmoid is GLU, silu SwiGLU, gelu GEGLU, relu ReGLU");
+    f("activation", activation,
+      "of the gate: sigmoid is GLU, silu SwiGLU, gelu GEGLU (x Phi(x), not its approximation by tanh), relu ReGLU");
     f("dropout", dropout, "rate on the hidden layer", fraction());
     f("bias", bias, "whether the three maps have a bias; the paper has none");
     f("init", init, "initial weights of the three maps");
+    bias_std_field(f, "bias_std", bias_std, "standard deviation of the initial biases, uniform, over the fan-in",
+                   When{bias, "bias is true"});
   }
 };
 

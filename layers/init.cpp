@@ -12,6 +12,19 @@ Initializer constant(double value) {
   return [value](Tensor& tensor, const random::Stream&) { tensor.fill(static_cast<Real>(value)); };
 }
 
+Initializer uniform(double deviation) {
+  return [half_width = std::sqrt(3.0) * deviation](Tensor& tensor, const random::Stream& stream) {
+    for (std::size_t i = 0; i < tensor.size(); ++i)
+      tensor.data()[i] = static_cast<Real>(half_width * (2 * stream.uniform(i) - 1));
+  };
+}
+
+Initializer normal(double deviation) {
+  return [deviation](Tensor& tensor, const random::Stream& stream) {
+    for (std::size_t i = 0; i < tensor.size(); ++i) tensor.data()[i] = static_cast<Real>(deviation * stream.normal(i));
+  };
+}
+
 // Glorot & Bengio, AISTATS 2010, for xavier.
 double InitOptions::deviation(std::size_t rows, std::size_t columns) const {
   switch (distribution) {

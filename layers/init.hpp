@@ -15,6 +15,9 @@ namespace surd {
 using Initializer = std::function<void(Tensor&, const random::Stream&)>;
 
 Initializer constant(double value);
+/// Around zero, with this standard deviation.
+Initializer uniform(double deviation);
+Initializer normal(double deviation);
 
 enum class Distribution { normal, uniform, xavier_normal, xavier_uniform, unit_rows };
 std::vector<std::string> names_of(Distribution);

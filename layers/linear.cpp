@@ -6,7 +6,8 @@ Linear::Linear(const Scope& scope, const LinearArguments& arguments)
     : Module(scope),
       weight_(
           scope.parameter("weight", {arguments.out, arguments.in}, arguments.init.initializer(arguments.init_factor))),
-      bias_(arguments.bias ? &scope.parameter("bias", {arguments.out}, constant(0)) : nullptr),
+      bias_(arguments.bias ? &scope.parameter("bias", {arguments.out}, uniform(arguments.bias_std.value(arguments.in)))
+                           : nullptr),
       activation_(arguments.activation) {}
 
 Variable Linear::operator()(Variable x) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "layers/module.hpp"
+#include "layers/scale.hpp"
 
 namespace surd {
 
@@ -10,10 +11,18 @@ struct LinearArguments {
   bool bias = true;
   Activation activation = Activation::none;
   InitOptions init = {};
-  double init_factor = 1;  ///< on the initial weight
+  double init_factor = 1;               ///< on the initial weight
+  Scale bias_std = Scale::constant(0);  ///< of the initial bias, over `in`
 };
 
-/// y = activation(x W^T + b), W [out, in]; the bias starts at zero.
+/// Lists a field for LinearArguments::bias_std. PyTorch's linear maps have 0.5773502691896258 * inv_sqrt_dim.
+template <class... Attributes>
+void bias_std_field(Fields& f, const char* name, Scale& std, const char* help, const Attributes&... attributes) {
+  f(name, std, help, attributes...);
+  f.rule(std.value(1) >= 0 && !std.learned(), name, "must be a fixed number that is not negative");
+}
+
+/// y = activation(x W^T + b), W [out, in]; the bias starts uniform with a standard deviation of bias_std, usually 0.
 class Linear : public Module {
  public:
   Linear(const Scope& scope, const LinearArguments& arguments);

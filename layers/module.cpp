@@ -22,4 +22,14 @@ Parameter& Scope::parameter(std::string_view name, const Shape& shape, const Ini
   return parameters_->add(full_name, std::move(value));
 }
 
+Parameter& Scope::shared_parameter(std::string_view name, const Shape& shape, const Initializer& initializer) const {
+  const std::string full_name = (*this / name).path();
+  for (Parameter& parameter : *parameters_) {
+    if (parameter.name != full_name) continue;
+    expect(parameter.value.shape() == shape, full_name, "is shared as {}; got {}", parameter.value.shape(), shape);
+    return parameter;
+  }
+  return parameter(name, shape, initializer);
+}
+
 }  // namespace surd

@@ -27,6 +27,8 @@ class Scope {
   /// A new parameter "path.name". Its draws are keyed by (seed, "init", that name), so that they do not depend on which
   /// other parameters there are. The reference stays valid as long as the ParameterSet.
   Parameter& parameter(std::string_view name, const Shape& shape, const Initializer& initializer) const;
+  /// The same for one that several modules share: the first to ask makes it. Throws Error where the shape differs.
+  Parameter& shared_parameter(std::string_view name, const Shape& shape, const Initializer& initializer) const;
 
   /// Every factor by name with its resolved value, ("embedding", "x8 = sqrt(64)"), for a run's first lines. A layer
   /// declares its own; layers that declare the same thing count once.

@@ -2,8 +2,7 @@
 
 namespace surd {
 
-MultiQueryAttention::MultiQueryAttention(const Scope& scope, std::size_t d_model, std::size_t heads,
-                                         const Options& options)
-    : MultiHeadAttention(scope, d_model, heads, options.key_value_heads, options) {}
+MultiQueryAttention::MultiQueryAttention(const Scope& scope, const AttentionPlace& place, const Options& options)
+    : MultiHeadAttention(scope, place, options.key_value_heads, options) {}
 
 }  // namespace surd

@@ -10,8 +10,8 @@ struct MultiQueryOptions : MultiHeadOptions {
   void fields(Fields& f) {
     MultiHeadOptions::fields(f);
     f("key_value_heads", key_value_heads,
-      "heads of keys and values, each shared by as many heads of queries; must divide model.heads; more than one is "
-      "grouped-query attention (arXiv 2305.13245)",
+      "heads of keys and values, each shared by as many heads of queries in a row: with 4 heads and 2, the first two "
+      "share the first; must divide model.heads; more than one is grouped-query attention (arXiv 2305.13245)",
       at_least(1));
   }
 };
@@ -22,7 +22,7 @@ class MultiQueryAttention : public MultiHeadAttention {
  public:
   using Options = MultiQueryOptions;
   /// Throws Error unless key_value_heads divides heads and heads divide d_model.
-  MultiQueryAttention(const Scope& scope, std::size_t d_model, std::size_t heads, const Options& options);
+  MultiQueryAttention(const Scope& scope, const AttentionPlace& place, const Options& options);
 };
 
 }  // namespace surd

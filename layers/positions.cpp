@@ -61,11 +61,14 @@ LearnedPositions::LearnedPositions(const Scope& scope, std::size_t d_model, cons
     : Positions(scope),
       options_(options),
       factor_(scope, "positions", options.scale, d_model),
-      weight_(scope.parameter("weight", {options.max_length, d_model}, options.init.initializer())) {}
+      target_(scope.parameter(options.shared ? "weight" : "target", {options.max_length, d_model},
+                              options.init.initializer())),
+      source_(options.shared ? target_
+                             : scope.parameter("source", {options.max_length, d_model}, options.init.initializer())) {}
 
 Variable LearnedPositions::table(Tape& tape, std::size_t length) const {
   expect_fits(path(), length, options_.max_length);
-  const Variable weight = tape.parameter(weight_);
+  const Variable weight = tape.parameter(tape.side() == ModelSide::source ? source_ : target_);
   return factor_.number() == 1 ? weight : factor_(slice(weight, 0, 0, length));
 }
 

@@ -76,16 +76,18 @@ struct LearnedPositionsOptions {
   std::size_t max_length = 512;
   Scale scale = Scale::Rule::one;
   InitOptions init = InitOptions::normal(Scale::Rule::inv_sqrt_dim);
+  bool shared = true;
 
   void fields(Fields& f) {
     f("max_length", max_length, "longest sequence", Unit{"positions"}, between(1, 100'000));
+    f("shared", shared, "one table for both sides; false: source and target have each their own");
     f("scale", scale, "factor on the encoding, over d_model");
     f("init", init, "initial table");
     f.rule(!scale.learned(), "scale", "of a learned table cannot be learned as well; remove the word 'learned'");
   }
 };
 
-/// A trained row a position.
+/// A trained row a position: the parameter "weight" of both sides, or "source" and "target".
 class LearnedPositions : public Positions {
  public:
   using Options = LearnedPositionsOptions;
@@ -98,7 +100,8 @@ class LearnedPositions : public Positions {
  private:
   Options options_;
   Factor factor_;
-  Parameter& weight_;
+  Parameter& target_;
+  Parameter& source_;
 };
 
 /// Adds nothing.

@@ -2,16 +2,17 @@
 
 namespace surd {
 
-RotaryAttention::RotaryAttention(const Scope& scope, std::size_t d_model, std::size_t heads, const Options& options)
-    : MultiHeadAttention(scope, d_model, heads, options), base_(options.base) {
-  expect_option(d_model / heads % 2 == 0, "model.heads",
+RotaryAttention::RotaryAttention(const Scope& scope, const AttentionPlace& place, const Options& options)
+    : MultiHeadAttention(scope, place, options), turns_(place.one_sequence()), base_(options.base) {
+  const std::size_t width = place.d_model / place.heads;
+  expect_option(width % 2 == 0, "model.heads",
                 "must divide model.d_model = {} into heads of an even width, of which rotary attention turns pairs; "
                 "got {} of width {}",
-                d_model, heads, d_model / heads);
+                place.d_model, place.heads, width);
 }
 
 Variable RotaryAttention::at_positions(Variable x, std::size_t count, std::size_t first_position) const {
-  return rotary(x, count, first_position, base_);
+  return turns_ ? rotary(x, count, first_position, base_) : x;
 }
 
 }  // namespace surd

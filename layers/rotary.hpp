@@ -9,23 +9,26 @@ struct RotaryOptions : MultiHeadOptions {
 
   void fields(Fields& f) {
     MultiHeadOptions::fields(f);
-    f("base", base, "pair i of a head turns by base^(-2i / d_k) a position", above(1));
+    f("base", base,
+      "pair i of a head, its columns 2i and 2i + 1, turns by base^(-2i / d_k) a position; in self-attention only",
+      above(1));
   }
 };
 
 /// Attention whose queries and keys are turned by their positions, so that a score depends on the distance of the two.
-/// It needs no other positions (model.positions.kind: none). Across to the source it compares target position t with
-/// source position j in the same way. Su et al., arXiv 2104.09864, section 3.2.
+/// It needs no other positions (model.positions.kind: none). Attention to the source is left as it is: a distance
+/// between positions of two sequences means nothing there. Su et al., arXiv 2104.09864, section 3.2.
 class RotaryAttention : public MultiHeadAttention {
  public:
   using Options = RotaryOptions;
   /// Throws Error unless heads divide d_model into an even width.
-  RotaryAttention(const Scope& scope, std::size_t d_model, std::size_t heads, const Options& options);
+  RotaryAttention(const Scope& scope, const AttentionPlace& place, const Options& options);
 
  protected:
   Variable at_positions(Variable x, std::size_t count, std::size_t first_position) const override;
 
  private:
+  bool turns_;
   double base_;
 };
 

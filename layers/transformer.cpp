@@ -35,17 +35,28 @@ Transformer::Transformer(const Scope& scope, const TransformerOptions& options, 
       encoder_(scope / "encoder", options.encoder_layers, block_arguments(options)),
       decoder_(scope / "decoder", options.decoder_layers, block_arguments(options)),
       output_(scope / "output", options.embedding.tie == Tie::none ? nullptr : target_embedding_.get(),
-              target_vocabulary, options.d_model, options.embedding) {}
+              target_vocabulary, options.d_model, options.embedding) {
+  if (!options.embedding.norm) return;
+  const NormOptions norm{options.embedding.norm_epsilon};
+  source_norm_.emplace(scope / "source_embedding" / "norm", options.d_model, norm);
+  target_norm_.emplace(scope / "target_embedding" / "norm", options.d_model, norm);
+}
+
+Variable Transformer::embed_source(Tape& tape, const Tokens& source) const {
+  const Variable sum = source_embedding()(tape, source, *positions_, 0);
+  return source_dropout_(source_norm_ ? (*source_norm_)(sum) : sum);
+}
 
 Variable Transformer::encode(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths) const {
   const Tape::OnSide side(tape, ModelSide::source);
   AttentionMask mask;
   mask.key_lengths = source_lengths;
-  return encoder_(source_dropout_(source_embedding()(tape, source, *positions_, 0)), mask);
+  return encoder_(embed_source(tape, source), mask);
 }
 
 Variable Transformer::embed_target(Tape& tape, const Tokens& target, std::size_t first_position) const {
-  return target_dropout_((*target_embedding_)(tape, target, *positions_, first_position));
+  const Variable sum = (*target_embedding_)(tape, target, *positions_, first_position);
+  return target_dropout_(target_norm_ ? (*target_norm_)(sum) : sum);
 }
 
 Variable Transformer::decode(const Tokens& target, Variable encoded,

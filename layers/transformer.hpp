@@ -66,12 +66,14 @@ class Transformer : public Module {
   Variable step(Tape& tape, const std::vector<std::int32_t>& last_tokens, DecoderCache& cache) const;
 
  private:
+  Variable embed_source(Tape& tape, const Tokens& source) const;
   Variable embed_target(Tape& tape, const Tokens& target, std::size_t first_position) const;
   const TokenEmbedding& source_embedding() const { return source_embedding_ ? *source_embedding_ : *target_embedding_; }
 
   std::unique_ptr<TokenEmbedding> target_embedding_;
   std::unique_ptr<TokenEmbedding> source_embedding_;  // null where it is the target's
   std::unique_ptr<Positions> positions_;
+  std::optional<LayerNorm> source_norm_, target_norm_;  // of the embeddings
   Dropout source_dropout_, target_dropout_;
   Encoder encoder_;
   Decoder decoder_;

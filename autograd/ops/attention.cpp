@@ -1,5 +1,6 @@
 #include "autograd/blas.hpp"
 #include "autograd/kernels/dropout.hpp"
+#include "autograd/kernels/elementwise.hpp"
 #include "autograd/kernels/rows.hpp"
 #include "autograd/ops.hpp"
 
@@ -34,8 +35,18 @@ Sizes check(Variable q, Variable k, Variable v, const AttentionArguments& argume
          arguments.heads);
   expect(arguments.distance_slopes.empty() || arguments.distance_slopes.size() == arguments.heads, op,
          "{} distance slopes for {} heads", arguments.distance_slopes.size(), arguments.heads);
+  expect(arguments.distance_bias || arguments.buckets.empty(), op, "{} buckets and no distance bias",
+         arguments.buckets.size());
   expect(arguments.keys <= k.shape()[1], op, "{} keys do not lie in k {}", arguments.keys, k.shape());
   const std::size_t batch = q.shape()[0], keys = arguments.keys == 0 ? k.shape()[1] : arguments.keys;
+  if (const Variable bias = arguments.distance_bias) {
+    expect(bias.dimension() == 2 && bias.shape()[1] == arguments.heads, op, "takes a distance bias [D, {}]; got {}",
+           arguments.heads, bias.shape());
+    expect(arguments.buckets.size() + 1 == q.shape()[1] + keys, op, "takes {} buckets; got {}", q.shape()[1] + keys - 1,
+           arguments.buckets.size());
+    for (const std::size_t bucket : arguments.buckets)
+      expect(bucket < bias.shape()[0], op, "bucket {} is no row of the distance bias {}", bucket, bias.shape());
+  }
   expect(!arguments.causal || q.shape()[1] <= keys, op,
          "causal attention takes at most as many queries as keys; got q {}, k {}", q.shape(), k.shape());
   expect(arguments.dropout >= 0 && arguments.dropout < 1, op, "the dropout rate must be in [0, 1); got {}",
@@ -69,6 +80,30 @@ void subtract_distances(Real* scores, double slope, const Sizes& s, std::size_t 
   }
 }
 
+/// Column `head` of the rows of a table that the distances stand for: number i is of a key i - (Tq - 1) positions
+/// behind its query.
+std::vector<Real> bias_by_distance(const AttentionArguments& arguments, std::size_t head) {
+  const Tensor& table = arguments.distance_bias.value();
+  std::vector<Real> biases;
+  for (const std::size_t bucket : arguments.buckets) biases.push_back(table(bucket, head));
+  return biases;
+}
+
+/// Adds each score's bias, in place.
+void add_biases(Real* scores, const std::vector<Real>& biases, const Sizes& s) {
+  for (std::size_t t = 0; t < s.queries; ++t, scores += s.row())
+    kernels::accumulate(biases.data() + (s.queries - 1 - t), scores, s.keys);
+}
+
+/// Adds the gradients of a head's scores to that of the table.
+void add_bias_gradients(const Real* gradients, const AttentionArguments& arguments, std::size_t head, const Sizes& s,
+                        Tensor& table_gradient) {
+  std::vector<Real> by_distance(arguments.buckets.size(), Real(0));
+  for (std::size_t t = 0; t < s.queries; ++t, gradients += s.row())
+    kernels::accumulate(gradients, by_distance.data() + (s.queries - 1 - t), s.keys);
+  for (std::size_t i = 0; i < by_distance.size(); ++i) table_gradient(arguments.buckets[i], head) += by_distance[i];
+}
+
 /// What an observer is shown: [B, H, Tq, Tk], filled head by head. Empty where nobody observes.
 class Shown {
  public:
@@ -99,10 +134,10 @@ class Shown {
 
 }  // namespace
 
-// For each batch row and head, with S = factor Q K^T - slope distance, P = softmax(S), D = dropout(P), O = D V:
+// For each batch row and head, with S = factor Q K^T - slope distance + bias, P = softmax(S), D = dropout(P), O = D V:
 //   dV = D^T dO,  dD = dO V^T,  dP = dD * mask,  dS = P * (dP - rowsum(dP * P)),  dQ = factor dS K,  dK = factor dS^T Q
-// dK and dV are sums over the heads of q that share them. P and its dropout are kept as one number an element, with a
-// minus sign where it is dropped.
+// and the gradient of a bias is the sum of dS where it was added. dK and dV are sums over the heads of q that share
+// them. P and its dropout are kept as one number an element, with a minus sign where it is dropped.
 Variable attention(Variable q, Variable k, Variable v, const AttentionArguments& arguments) {
   const Sizes s = check(q, k, v, arguments);
   const Real factor = arguments.factor;
@@ -120,7 +155,8 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   const auto o_at = [=](std::size_t b, std::size_t h) { return b * s.queries * o_row + h * s.value_width; };
 
   Tape& tape = q.tape();
-  const bool recorded = tape.needs_gradient({q, k, v});
+  const Variable bias = arguments.distance_bias;
+  const bool recorded = tape.needs_gradient({q, k, v, bias});
   const bool drop = tape.options().training && arguments.dropout > 0;
   const kernels::DropoutRate rate(drop ? arguments.dropout : 0);
   const std::size_t of_batch_row = s.heads * s.scores();
@@ -130,6 +166,8 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   Tensor dropped(drop ? Shape{s.queries, s.row()} : Shape{0});
   Tensor o(Shape{s.batch, s.queries, o_row});
   Shown shown_scores(tape, s), shown_weights(tape, s);
+  std::vector<std::vector<Real>> biases;  // a head
+  for (std::size_t h = 0; bias && h < s.heads; ++h) biases.push_back(bias_by_distance(arguments, h));
   for (std::size_t b = 0; b < s.batch; ++b) {
     for (std::size_t h = 0; h < s.heads; ++h) {
       Real* p = weights.data() + head(b, h);
@@ -137,6 +175,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
                  k.value().data() + k_at(b, h), k_row, 0, p, s.row());
       if (!arguments.distance_slopes.empty())
         subtract_distances(p, arguments.distance_slopes[h], s, arguments.first_position);
+      if (bias) add_biases(p, biases[h], s);
       shown_scores.copy(p, b, h, arguments, std::numeric_limits<Real>::quiet_NaN());
       for (std::size_t t = 0; t < s.queries; ++t)
         kernels::softmax_prefix(p + t * s.row(), visible_keys(b, t, s, arguments), s.row(),
@@ -159,14 +198,14 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
 
   auto backward = [=, weights = std::move(weights)](BackwardPass& pass) {
     const Real* d_o = pass.gradient().data();
-    const bool to_q = pass.needs(q), to_k = pass.needs(k), to_v = pass.needs(v);
+    const bool to_q = pass.needs(q), to_k = pass.needs(k), to_v = pass.needs(v), to_bias = pass.needs(bias);
     const auto gradient_of = [&](Variable x) {
       if (!pass.needs(x)) return Tensor(Shape{0});
       return s.keys < s.rows_of_keys ? zeros(x.shape()) : empty_like(x.value());  // nothing else clears the room
     };
     Tensor dq = gradient_of(q), dk = gradient_of(k), dv = gradient_of(v);
     Tensor d(drop ? Shape{s.queries, s.row()} : Shape{0});
-    Tensor ds = zeros({s.queries, s.row()});
+    Tensor ds = zeros({s.queries, s.row()}), d_bias = to_bias ? zeros(bias.shape()) : Tensor(Shape{0});
     Shown shown_gradients(q.tape(), s);
     for (std::size_t b = 0; b < s.batch; ++b) {
       for (std::size_t h = 0; h < s.heads; ++h) {
@@ -177,12 +216,13 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
           blas::gemm(yes, no, s.keys, s.value_width, s.queries, 1, drop ? d.data() : p, s.row(), d_o + o_at(b, h),
                      o_row, beta, dv.data() + v_at(b, h), v_row);
         }
-        if (!to_q && !to_k) continue;
+        if (!to_q && !to_k && !to_bias) continue;
         blas::gemm(no, yes, s.queries, s.keys, s.value_width, 1, d_o + o_at(b, h), o_row, v.value().data() + v_at(b, h),
                    v_row, 0, ds.data(), s.row());
         for (std::size_t t = 0; t < s.queries; ++t)
           kernels::softmax_marked_backward(p + t * s.row(), rate.keep_scale, ds.data() + t * s.row(), s.row());
         shown_gradients.copy(ds.data(), b, h, arguments, 0);
+        if (to_bias) add_bias_gradients(ds.data(), arguments, h, s, d_bias);
         if (to_q)
           blas::gemm(no, no, s.queries, s.key_width, s.keys, factor, ds.data(), s.row(), k.value().data() + k_at(b, h),
                      k_row, 0, dq.data() + q_at(b, h), q_row);
@@ -191,13 +231,14 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
                      q_row, beta, dk.data() + k_at(b, h), k_row);
       }
     }
-    if (to_q || to_k) shown_gradients.show(q.tape(), "scores_gradient");
+    if (to_q || to_k || to_bias) shown_gradients.show(q.tape(), "scores_gradient");
     if (to_q) q.tape().observe("query_gradient", dq);
     pass.accumulate(q, std::move(dq));  // each does nothing where it is not needed
     pass.accumulate(k, std::move(dk));
     pass.accumulate(v, std::move(dv));
+    pass.accumulate(bias, std::move(d_bias));
   };
-  return tape.record("attention", std::move(o), {q, k, v}, std::move(backward));
+  return tape.record("attention", std::move(o), {q, k, v, bias}, std::move(backward));
 }
 
 }  // namespace surd

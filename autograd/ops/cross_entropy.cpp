@@ -55,8 +55,9 @@ Variable cross_entropy(Variable logits, const Targets& targets, const CrossEntro
 }
 
 // The loss is a sum over rows, so the gradient of a tile of logits G = softmax - q is known as soon as the tile is:
-// dx = factor G W / divisor and dW = factor G^T x / divisor are made on the way, up to the loss's own cotangent.
-Variable projection_cross_entropy(Variable x, Variable weight, Real factor, const Targets& targets,
+// dx = factor G W / divisor, dW = factor G^T x / divisor and db = sum over rows of G / divisor are made on the way, up
+// to the loss's own cotangent.
+Variable projection_cross_entropy(Variable x, Variable weight, Variable bias, Real factor, const Targets& targets,
                                   const CrossEntropyArguments& arguments) {
   constexpr const char* op = "projection_cross_entropy";
   using blas::no;
@@ -65,16 +66,18 @@ Variable projection_cross_entropy(Variable x, Variable weight, Real factor, cons
   expect(x.dimension() >= 1 && weight.dimension() == 2 && x.shape().back() == weight.shape()[1], op,
          "takes x [..., d] and weight [V, d]; got {} and {}", x.shape(), weight.shape());
   const std::size_t rows = row_count(x.value()), d = weight.shape()[1], n = weight.shape()[0];
+  expect(!bias || bias.shape() == Shape{n}, op, "takes a bias [V] = [{}]; got {}", n, bias ? bias.shape() : Shape{});
   check(op, targets, rows, n, arguments);
 
   std::vector<std::size_t> kept;  // rows whose target counts
   for (std::size_t r = 0; r < rows; ++r)
     if (targets[r] != arguments.ignore) kept.push_back(r);
 
-  const bool needs_x = x.tape().needs_gradient({x}), needs_weight = x.tape().needs_gradient({weight});
-  Tensor dx(needs_x ? x.shape() : Shape{0}), dw(needs_weight ? weight.shape() : Shape{0});
-  std::fill_n(dx.data(), dx.size(), Real(0));
-  std::fill_n(dw.data(), dw.size(), Real(0));
+  const bool needs_x = x.tape().needs_gradient({x}), needs_weight = x.tape().needs_gradient({weight}),
+             needs_bias = x.tape().needs_gradient({bias});
+  Tensor dx(needs_x ? x.shape() : Shape{0}), dw(needs_weight ? weight.shape() : Shape{0}),
+      db(needs_bias ? bias.shape() : Shape{0});
+  for (Tensor* gradient : {&dx, &dw, &db}) std::fill_n(gradient->data(), gradient->size(), Real(0));
   const std::size_t tile = std::min(tile_rows, kept.size());
   Tensor tile_x(Shape{tile, d}), logits(Shape{tile, n});
   double total = 0;
@@ -82,13 +85,15 @@ Variable projection_cross_entropy(Variable x, Variable weight, Real factor, cons
     const std::size_t count = std::min(tile, kept.size() - first);
     for (std::size_t i = 0; i < count; ++i)
       std::copy_n(x.value().data() + kept[first + i] * d, d, tile_x.data() + i * d);
-    blas::gemm(no, yes, count, n, d, factor, tile_x.data(), weight.value().data(), 0, logits.data());
+    for (std::size_t i = 0; bias && i < count; ++i) std::copy_n(bias.value().data(), n, logits.data() + i * n);
+    blas::gemm(no, yes, count, n, d, factor, tile_x.data(), weight.value().data(), bias ? 1 : 0, logits.data());
     if (x.tape().observed()) x.tape().observe("logits", first_rows(logits, count));
     for (std::size_t i = 0; i < count; ++i) {
       Real* row = logits.data() + i * n;
-      total += kernels::cross_entropy_row(row, needs_x || needs_weight ? row : nullptr, n, targets[kept[first + i]],
-                                          arguments.smoothing);
+      total += kernels::cross_entropy_row(row, needs_x || needs_weight || needs_bias ? row : nullptr, n,
+                                          targets[kept[first + i]], arguments.smoothing);
     }
+    for (std::size_t i = 0; needs_bias && i < count; ++i) kernels::accumulate(logits.data() + i * n, db.data(), n);
     const Real step = factor / arguments.divisor;
     if (needs_weight) blas::gemm(yes, no, n, d, count, step, logits.data(), tile_x.data(), 1, dw.data());
     if (needs_x) {
@@ -96,8 +101,8 @@ Variable projection_cross_entropy(Variable x, Variable weight, Real factor, cons
       for (std::size_t i = 0; i < count; ++i) std::copy_n(tile_x.data() + i * d, d, dx.data() + kept[first + i] * d);
     }
   }
-  return x.tape().record(op, full({1}, static_cast<Real>(total / arguments.divisor)), {x, weight},
-                         [=, dx = std::move(dx), dw = std::move(dw)](BackwardPass& pass) mutable {
+  return x.tape().record(op, full({1}, static_cast<Real>(total / arguments.divisor)), {x, weight, bias},
+                         [=, dx = std::move(dx), dw = std::move(dw), db = std::move(db)](BackwardPass& pass) mutable {
                            const Real cotangent = pass.gradient().data()[0];
                            if (needs_x) {
                              kernels::scale(cotangent, dx.data(), dx.data(), dx.size());
@@ -107,6 +112,10 @@ Variable projection_cross_entropy(Variable x, Variable weight, Real factor, cons
                              kernels::scale(cotangent, dw.data(), dw.data(), dw.size());
                              x.tape().observe(weight, "gradient_from_logits", dw);
                              pass.accumulate(weight, std::move(dw));
+                           }
+                           if (needs_bias) {
+                             kernels::scale(cotangent / arguments.divisor, db.data(), db.data(), db.size());
+                             pass.accumulate(bias, std::move(db));
                            }
                          });
 }

@@ -111,7 +111,7 @@ TEST_CASE("gradients of projection_cross_entropy") {
       test::check_gradients(
           fmt::format("projection_cross_entropy {} width {}", c.logits, width),
           [&](Tape&, V v) {
-            return projection_cross_entropy(v[0], v[1], Real(0.7), c.targets, {Real(0.1), padding, 2});
+            return projection_cross_entropy(v[0], v[1], {}, Real(0.7), c.targets, {Real(0.1), padding, 2});
           },
           [&](std::uint64_t seed) {
             return std::vector<Tensor>{test::random_tensor(with_last_axis(c.logits, width), seed),
@@ -119,14 +119,26 @@ TEST_CASE("gradients of projection_cross_entropy") {
           });
     }
   }
+  for (const LossCase& c : losses)
+    test::check_gradients(
+        fmt::format("projection_cross_entropy {} with a bias", c.logits),
+        [&](Tape&, V v) {
+          return projection_cross_entropy(v[0], v[1], v[2], Real(0.7), c.targets, {Real(0.1), padding, 2});
+        },
+        [&](std::uint64_t seed) {
+          return std::vector<Tensor>{test::random_tensor(with_last_axis(c.logits, 3), seed),
+                                     test::random_tensor({c.logits.back(), 3}, seed + 50),
+                                     test::random_tensor({c.logits.back()}, seed + 70)};
+        });
   // More rows than fit a tile of logits.
   Ids targets(600);
   for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = i % 7 == 3 ? padding : static_cast<std::int32_t>(i % 5);
-  test::check_gradients("projection_cross_entropy, three tiles",
-                        [&](Tape&, V v) {
-                          return projection_cross_entropy(v[0], v[1], 1, targets, {0, padding, 100});
-                        },
-                        {test::random_tensor({600, 3}, 1), test::random_tensor({5, 3}, 2)});
+  test::check_gradients(
+      "projection_cross_entropy, three tiles",
+      [&](Tape&, V v) {
+        return projection_cross_entropy(v[0], v[1], v[2], 1, targets, {0, padding, 100});
+      },
+      {test::random_tensor({600, 3}, 1), test::random_tensor({5, 3}, 2), test::random_tensor({5}, 3)});
 }
 
 TEST_CASE("projection_cross_entropy equals scale, linear and cross_entropy") {
@@ -138,7 +150,7 @@ TEST_CASE("projection_cross_entropy equals scale, linear and cross_entropy") {
     Tape fused, plain;
     const Variable fx = fused.input(x, true), fw = fused.input(w, true);
     const Variable px = plain.input(x, true), pw = plain.input(w, true);
-    const Variable fused_loss = projection_cross_entropy(fx, fw, Real(1.5), targets, options);
+    const Variable fused_loss = projection_cross_entropy(fx, fw, {}, Real(1.5), targets, options);
     const Variable plain_loss = cross_entropy(scale(linear(px, pw), Real(1.5)), targets, options);
     CHECK(fused_loss.value()(0) == doctest::Approx(plain_loss.value()(0)).epsilon(1e-12));
     // Another factor on the loss, so that its own cotangent is not 1.
@@ -153,7 +165,7 @@ TEST_CASE("a loss of padding alone is 0 and has gradient 0") {
   const Ids targets = {padding, padding};
   Tape tape;
   const Variable x = tape.input(test::random_tensor({2, 3}), true), w = tape.input(test::random_tensor({5, 3}), true);
-  const Variable fused = projection_cross_entropy(x, w, 1, targets, {0, padding, 1});
+  const Variable fused = projection_cross_entropy(x, w, {}, 1, targets, {0, padding, 1});
   const Variable plain = cross_entropy(linear(x, w), targets, {0, padding, 1});
   CHECK(fused.value()(0) == 0);
   CHECK(plain.value()(0) == 0);
@@ -172,8 +184,8 @@ TEST_CASE("gradients of a parameter used twice") {
       "tied, fused",
       [&](Tape& tape, V v) {
         const Variable x = add(reshape(embedding(tape.parameter(weight), source, {2, 2}), {4, 4}), v[0]);
-        return projection_cross_entropy(scale_by(tanh(x), tape.parameter(factor)), tape.parameter(weight), 1, target,
-                                        {Real(0.1), padding, 3});
+        return projection_cross_entropy(scale_by(tanh(x), tape.parameter(factor)), tape.parameter(weight), {}, 1,
+                                        target, {Real(0.1), padding, 3});
       },
       {test::random_tensor({4, 4}, 2)}, &parameters);
   test::check_gradients(

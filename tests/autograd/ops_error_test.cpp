@@ -115,6 +115,16 @@ TEST_CASE_FIXTURE(Fixture, "errors of attention") {
   CHECK_ERROR(attention(x, x, x, options), "attention: 3 keys do not lie in k [1, 2, 4]");
   options.keys = 0;
   options.key_lengths = {};
+  options.buckets = {0, 1, 0};
+  CHECK_ERROR(attention(x, x, x, options), "attention: 3 buckets and no distance bias");
+  options.distance_bias = of({2, 3});
+  CHECK_ERROR(attention(x, x, x, options), "attention: takes a distance bias [D, 2]; got [2, 3]");
+  options.distance_bias = of({2, 2});
+  options.buckets = {0, 1};
+  CHECK_ERROR(attention(x, x, x, options), "attention: takes 3 buckets; got 2");
+  options.buckets = {0, 1, 2};
+  CHECK_ERROR(attention(x, x, x, options), "attention: bucket 2 is no row of the distance bias [2, 2]");
+  options.buckets = {0, 1, 1};
   options.dropout = 1;
   CHECK_ERROR(attention(x, x, x, options), "attention: the dropout rate must be in [0, 1); got 1");
 }
@@ -127,11 +137,13 @@ TEST_CASE_FIXTURE(Fixture, "errors of losses") {
   CHECK_ERROR(cross_entropy(of({2, 3}), {-2, 0}, options), "cross_entropy: target -2 is not in [0, 3)");
   CHECK_ERROR(cross_entropy(of({1, 3}), {0}, {1, -1, 1}), "cross_entropy: label smoothing must be in [0, 1); got 1");
   CHECK_ERROR(cross_entropy(of({1, 3}), {0}, {0, -1, 0}), "cross_entropy: the divisor must be positive; got 0");
-  CHECK_ERROR(projection_cross_entropy(of({2, 3}), of({5, 4}), 1, {0, 1}, options),
+  CHECK_ERROR(projection_cross_entropy(of({2, 3}), of({5, 4}), {}, 1, {0, 1}, options),
               "projection_cross_entropy: takes x [..., d] and weight [V, d]; got [2, 3] and [5, 4]");
-  CHECK_ERROR(projection_cross_entropy(of({2, 3}), of({5, 3}), 1, {0, 5}, options),
+  CHECK_ERROR(projection_cross_entropy(of({2, 3}), of({5, 3}), of({3}), 1, {0, 1}, options),
+              "projection_cross_entropy: takes a bias [V] = [5]; got [3]");
+  CHECK_ERROR(projection_cross_entropy(of({2, 3}), of({5, 3}), {}, 1, {0, 5}, options),
               "projection_cross_entropy: target 5 is not in [0, 5)");
-  CHECK_ERROR(projection_cross_entropy(of({2, 3}), of({5, 3}), 1, {0}, options),
+  CHECK_ERROR(projection_cross_entropy(of({2, 3}), of({5, 3}), {}, 1, {0}, options),
               "projection_cross_entropy: 1 targets for 2 rows");
 }
 

@@ -187,7 +187,7 @@ TEST_CASE("no-gradient mode computes the same values") {
       [&](Variable v, Variable, Variable g) { return layer_norm(rms_norm(v, g, Real(0.1)), g, g, Real(0.1)); },
       [&](Variable v, Variable, Variable) { return attention(v, v, v, options); },
       [&](Variable v, Variable w, Variable) { return cross_entropy(linear(v, w), targets, loss); },
-      [&](Variable v, Variable w, Variable) { return projection_cross_entropy(v, w, 2, targets, loss); },
+      [&](Variable v, Variable w, Variable) { return projection_cross_entropy(v, w, {}, 2, targets, loss); },
   };
   const auto run = [&](const F& f, bool record) {
     TapeArguments tape_options;

@@ -107,7 +107,7 @@ TEST_CASE("every way of adding to a parameter overwrites the garbage of an empty
     x = add_bias(rms_norm(x, tape.parameter(gain), Real(0.1)), tape.parameter(bias));
     x = add(x, scale_by(embedding(tape.parameter(table), {0, 4, 4}, {1, 3}), tape.parameter(factor)));
     x = matmul(reshape(x, {3, 4}), tape.parameter(weight));
-    tape.backward(projection_cross_entropy(x, tape.parameter(table), 1, {0, 2, 4}, {0, -1, 3}));
+    tape.backward(projection_cross_entropy(x, tape.parameter(table), {}, 1, {0, 2, 4}, {0, -1, 3}));
   };
   for (Parameter& parameter : parameters) parameter.gradient.sum.fill(nan);
   run();

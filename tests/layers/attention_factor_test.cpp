@@ -26,7 +26,7 @@ using Rule = Scale::Rule;
 /// upstream, so the scores to compare are those of one layer on given input: `layer_scores`.
 Tensor layer_scores(const MultiHeadOptions& options) {
   Bench bench;
-  const MultiHeadAttention layer(bench.scope / "attention", d, 4, options);
+  const MultiHeadAttention layer(bench.scope / "attention", bench.place(d, 4), options);
   Recorder recorder;
   TapeArguments tape_options;
   tape_options.observer = &recorder;
@@ -36,9 +36,9 @@ Tensor layer_scores(const MultiHeadOptions& options) {
 }
 
 TEST_CASE("attention.scale multiplies the scores, whether fixed, learned or absorbed into W_q") {
-  for (const bool normalize : {false, true}) {
+  for (const QueryKeyNorm norm : {QueryKeyNorm::none, QueryKeyNorm::rms_norm, QueryKeyNorm::l2}) {
     MultiHeadOptions options;
-    options.query_key_norm = normalize;
+    options.query_key_norm = norm;
     options.scale = Rule::one;
     const Tensor plain = layer_scores(options);
     CHECK(plain.shape() == Shape{2, 4, 3, 5});
@@ -48,7 +48,7 @@ TEST_CASE("attention.scale multiplies the scores, whether fixed, learned or abso
       CHECK(is_multiple(layer_scores(options), plain, c.over_d_k));
       options.scale = learned(c.scale);
       CHECK(is_multiple(layer_scores(options), plain, c.over_d_k));
-      if (normalize) continue;  // it would undo what W_q absorbed, and is refused
+      if (norm != QueryKeyNorm::none) continue;  // it would undo what W_q absorbed, and is refused
       options.scale = c.scale;
       options.absorb_scale = true;
       CHECK(is_multiple(layer_scores(options), plain, c.over_d_k));
@@ -64,9 +64,9 @@ TEST_CASE("an absorbed factor is in W_q at the start, for every distribution, an
     options.init.distribution = distribution;
     options.absorb_scale = true;
     Bench absorbed, plain;
-    const MultiHeadAttention layer(absorbed.scope / "attention", d, 4, options);
+    const MultiHeadAttention layer(absorbed.scope / "attention", absorbed.place(d, 4), options);
     options.absorb_scale = false;
-    const MultiHeadAttention other(plain.scope / "attention", d, 4, options);
+    const MultiHeadAttention other(plain.scope / "attention", plain.place(d, 4), options);
     for (const char* name : {"query", "key", "value", "output"}) {
       const std::string weight = fmt::format("attention.{}.weight", name);
       CHECK(is_multiple(absorbed.parameters.find(weight).value, plain.parameters.find(weight).value,
@@ -85,12 +85,34 @@ TEST_CASE("an absorbed factor is in W_q at the start, for every distribution, an
   }
 }
 
+TEST_CASE("init_fused counts the rows of all projections of the same input") {
+  const auto deviation = [](AttentionRole role, bool fused, const std::string& name) {
+    MultiHeadOptions options;
+    options.init_fused = fused;
+    Bench bench;
+    const MultiHeadAttention layer(bench.scope / "attention", bench.place(d, 4, role), options);
+    double squares = 0;
+    for (const Real value : bench.parameters.find("attention." + name + ".weight").value)
+      squares += static_cast<double>(value) * static_cast<double>(value);
+    return std::sqrt(squares);
+  };
+  const auto ratio = [&](AttentionRole role, const std::string& name) {
+    return deviation(role, true, name) / deviation(role, false, name);
+  };
+  for (const char* name : {"query", "key", "value"})
+    CHECK(ratio(AttentionRole::decoder_self, name) == doctest::Approx(std::sqrt(0.5)));
+  CHECK(ratio(AttentionRole::cross, "query") == 1);
+  CHECK(ratio(AttentionRole::cross, "key") == doctest::Approx(std::sqrt(2.0 / 3)));
+  CHECK(ratio(AttentionRole::cross, "value") == doctest::Approx(std::sqrt(2.0 / 3)));
+  CHECK(ratio(AttentionRole::encoder_self, "output") == 1);
+}
+
 TEST_CASE("output_gain multiplies the initial output projection and no other") {
   MultiHeadOptions options;
   Bench plain, larger;
-  const MultiHeadAttention layer(plain.scope / "attention", d, 4, options);
+  const MultiHeadAttention layer(plain.scope / "attention", plain.place(d, 4), options);
   options.output_gain = 2;
-  const MultiHeadAttention other(larger.scope / "attention", d, 4, options);
+  const MultiHeadAttention other(larger.scope / "attention", larger.place(d, 4), options);
   for (const char* name : {"query", "key", "value", "output"}) {
     const std::string weight = fmt::format("attention.{}.weight", name);
     CHECK(is_multiple(larger.parameters.find(weight).value, plain.parameters.find(weight).value,

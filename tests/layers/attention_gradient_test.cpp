@@ -17,7 +17,7 @@ constexpr std::size_t d = 6, heads = 2;
 /// Causal self-attention and padded cross-attention, for three inputs and cotangents each.
 void check(const std::string& name, const MultiHeadOptions& options) {
   Bench bench;
-  const MultiHeadAttention layer(bench.scope / "attention", d, heads, options);
+  const MultiHeadAttention layer(bench.scope / "attention", bench.place(d, heads), options);
   test::perturb(bench.parameters);
   AttentionMask causal, padded;
   causal.causal = true;
@@ -51,7 +51,7 @@ TEST_CASE("gradients of attention with each of its options") {
   check("absorbed", options);
 
   options = {};
-  options.query_key_norm = true;
+  options.query_key_norm = QueryKeyNorm::rms_norm;
   check("QK-norm", options);
   options.scale = Scale(Scale::Rule::inv_sqrt_dim, 1, true);
   check("QK-norm with a learned scale", options);
@@ -67,7 +67,7 @@ TEST_CASE("gradients of attention with each of its options") {
   options = {};
   options.bias = false;
   check("no bias", options);
-  options.query_key_norm = true;
+  options.query_key_norm = QueryKeyNorm::rms_norm;
   options.dropout = 0.3;
   options.subtract_max = false;
   check("everything at once", options);

@@ -98,11 +98,8 @@ TEST_CASE("gradients of embeddings and positions") {
   check_embedding("embedding with a learned position factor", options, test::sinusoidal(sinusoidal));
   check_embedding("embedding with a learned position factor further on", options, test::sinusoidal(sinusoidal), 3);
 
-  options.norm = true;
-  check_embedding("embedding with a norm on the sum", options, test::learned_positions({6}));
   options.scale = Scale(Scale::Rule::sqrt_dim, 1, true);
-  check_embedding("embedding with a learned factor and a norm", options, test::sinusoidal(sinusoidal));
-  options.norm = false;
+  check_embedding("embedding with a learned factor for both", options, test::sinusoidal(sinusoidal));
   check_embedding("embedding with a learned factor", options, plain);
 }
 
@@ -114,6 +111,7 @@ TEST_CASE("gradients of the output projection") {
     for (const bool tied : {false, true}) {
       EmbeddingOptions options;
       options.logit_scale = scale;
+      options.output_bias = !tied;
       Bench bench;
       const TokenEmbedding embedding(bench.scope / "embedding", 7, 6, options);
       const OutputProjection output(bench.scope / "output", tied ? &embedding : nullptr, 7, 6, options);

@@ -47,7 +47,9 @@ TEST_CASE("gradients of the Transformer for each placement, tie and norm") {
 TEST_CASE("gradients of the Transformer with options that differ from the paper's") {
   TransformerOptions options = tiny_options();
   options.dropout = 0.2;
-  options.attention = test::attention({Scale::Rule::inv_sqrt_dim, false, false, true, 0.2});
+  MultiHeadOptions dropping;
+  dropping.dropout = 0.2;
+  options.attention = test::attention(dropping);
   options.feed_forward = test::feed_forward({5, Activation::gelu, 0.2});
   check("Transformer with dropout", options);
 
@@ -56,7 +58,7 @@ TEST_CASE("gradients of the Transformer with options that differ from the paper'
   options.embedding.norm = true;
   options.embedding.scale = Scale(Scale::Rule::sqrt_dim, 1, true);
   options.embedding.logit_scale = Scale(Scale::Rule::inv_sqrt_dim, 1, true);
-  options.attention = test::attention({Scale(Scale::Rule::inv_sqrt_dim, 1, true), false, true});
+  options.attention = test::attention({Scale(Scale::Rule::inv_sqrt_dim, 1, true), false, QueryKeyNorm::rms_norm});
   options.positions = test::learned_positions({8});
   check("Transformer with everything learned", options);
 

@@ -20,6 +20,9 @@ struct Bench {
   ParameterSet parameters;
   Scope scope;
 
+  AttentionPlace place(std::size_t d_model, std::size_t heads, AttentionRole role = AttentionRole::encoder_self) const {
+    return {d_model, heads, role, scope};
+  }
   bool has(std::string_view name) const {
     for (const Parameter& parameter : parameters)
       if (parameter.name == name) return true;
@@ -126,23 +129,27 @@ inline TransformerOptions small_options() {
 
 /// Models that exercise everything decoding has to keep apart from training.
 inline std::vector<TransformerOptions> varied_options() {
-  std::vector<TransformerOptions> all(7, small_options());
+  std::vector<TransformerOptions> all(8, small_options());
   all[1].norm.placement = NormPlacement::post;
   all[1].encoder_layers = all[1].decoder_layers = 2;
   all[2].embedding.norm = true;
   all[2].embedding.scale = Scale(Scale::Rule::sqrt_dim, 1, true);
-  all[2].attention = attention({Scale(Scale::Rule::inv_sqrt_dim, 1, true), false, true});
+  all[2].attention = attention({Scale(Scale::Rule::inv_sqrt_dim, 1, true), false, QueryKeyNorm::rms_norm});
   all[2].positions = learned_positions({6});
   SinusoidalOptions learned;
   learned.scale = Scale(Scale::Rule::one, 1, true);
   all[3].positions = sinusoidal(learned);
   all[3].embedding.tie = Tie::all;
   all[3].norm.kind.select("rms_norm");
-  for (const auto& [i, name] : {std::pair(4, "multi_query"), std::pair(5, "rotary"), std::pair(6, "alibi")})
+  for (const auto& [i, name] :
+       {std::pair(4, "multi_query"), std::pair(5, "rotary"), std::pair(6, "alibi"), std::pair(7, "relative_bias")})
     all[static_cast<std::size_t>(i)].attention.select(name);
   all[5].positions.select("none");
   all[6].positions.select("none");
   all[6].feed_forward.select("gated");
+  all[7].encoder_layers = all[7].decoder_layers = 2;  // which share the biases
+  all[7].embedding.output_bias = true;
+  all[7].positions = learned_positions({6, Scale::Rule::one, {}, false});
   return all;
 }
 

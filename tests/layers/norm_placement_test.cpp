@@ -120,13 +120,14 @@ struct Parts {
 
   /// What attention and feed-forward make of y.
   Tensor self_attention(const Tensor& y, const AttentionMask& mask) {
-    const auto layer = attention.make(parts / "self_attention", d, 4);
+    const auto layer =
+        attention.make(parts / "self_attention", AttentionPlace{d, 4, AttentionRole::encoder_self, parts});
     Tape tape;
     const Variable v = tape.input(y);
     return (*layer)(v, v, mask).value();
   }
   Tensor cross_attention(const Tensor& y, const Tensor& source) {
-    const auto layer = attention.make(parts / "cross_attention", d, 4);
+    const auto layer = attention.make(parts / "cross_attention", AttentionPlace{d, 4, AttentionRole::cross, parts});
     Tape tape;
     return (*layer)(tape.input(y), tape.input(source), {}).value();
   }
@@ -142,7 +143,7 @@ TEST_CASE("an encoder block normalises where its placement says") {
   for (const NormPlacement placement : {NormPlacement::pre, NormPlacement::post}) {
     CAPTURE(name_of(placement));
     Parts p(placement);
-    const EncoderBlock block(p.block, p.options());
+    const EncoderBlock block(p.block, p.bench.scope, p.options());
     Tape tape;
     const Tensor result = block(tape.input(x), {}).value();
     if (placement == NormPlacement::pre) {
@@ -164,7 +165,7 @@ TEST_CASE("a decoder block normalises where its placement says, and not the sour
   for (const NormPlacement placement : {NormPlacement::pre, NormPlacement::post}) {
     CAPTURE(name_of(placement));
     Parts p(placement);
-    const DecoderBlock block(p.block, p.options());
+    const DecoderBlock block(p.block, p.bench.scope, p.options());
     Tape tape;
     const Tensor result = block(tape.input(x), tape.input(source), {}).value();
     if (placement == NormPlacement::pre) {

@@ -21,7 +21,7 @@ constexpr std::size_t d = 64, heads = 4, length = 20, vocabulary = 200;
 struct First {
   First(const Scale& alpha, std::uint64_t seed)
       : bench(seed),
-        layer(bench.scope / "attention", d, heads, MultiHeadOptions()),
+        layer(bench.scope / "attention", bench.place(d, heads), MultiHeadOptions()),
         positions(bench.scope / "positions", d, SinusoidalOptions()) {
     EmbeddingOptions options;
     options.scale = alpha;

@@ -20,7 +20,7 @@ double score_deviation(std::size_t head_width, const Scale& factor) {
   double squares = 0, count = 0;
   for (const std::uint64_t seed : {1, 2, 3}) {
     test::Bench bench(seed);
-    const MultiHeadAttention layer(bench.scope / "attention", d, d / head_width, options);
+    const MultiHeadAttention layer(bench.scope / "attention", bench.place(d, d / head_width), options);
     test::Recorder recorder;
     TapeArguments tape_options;
     tape_options.record = false;

@@ -1,3 +1,4 @@
+#include "layers/relative_bias.hpp"
 #include "layers/transformer.hpp"
 
 #include "tests/layers/models.hpp"
@@ -29,6 +30,11 @@ TEST_CASE("every option changes the loss: none is declared and never read") {
     MultiHeadOptions options;
     change(options);
     return [options](TransformerOptions& o) { o.attention = test::attention(options); };
+  };
+  const auto relative = [](const std::function<void(RelativeBiasOptions&)>& change) {
+    RelativeBiasOptions options;
+    change(options);
+    return [options](TransformerOptions& o) { o.attention.set<RelativeBiasAttention>("relative_bias", options); };
   };
   const auto feed_forward = [](const std::function<void(PositionWiseOptions&)>& change) {
     PositionWiseOptions options = {12};
@@ -65,8 +71,14 @@ TEST_CASE("every option changes the loss: none is declared and never read") {
       {"embedding.scale", [](O& o) { o.embedding.scale = Scale::Rule::one; }},
       {"embedding.logit_scale", [](O& o) { o.embedding.logit_scale = Scale::Rule::inv_sqrt_dim; }},
       {"embedding.norm", [](O& o) { o.embedding.norm = true; }},
+      {"embedding.norm_epsilon", [](O& o) { o.embedding.norm = true, o.embedding.norm_epsilon = 0.1; }},
+      {"embedding.output_bias", [](O& o) { o.embedding.output_bias = true; }},
+      {"embedding.output_bias_std",
+       [](O& o) { o.embedding.output_bias = true, o.embedding.output_bias_std = Scale::Rule::inv_sqrt_dim; }},
       {"positions none", [](O& o) { o.positions.select("none"); }},
       {"positions learned", learned({})},
+      {"positions learned, one a side",
+       learned({512, Scale::Rule::one, InitOptions::normal(Scale::Rule::inv_sqrt_dim), false})},
       {"positions learned, scale", learned({512, Scale::Rule::sqrt_dim})},
       {"positions learned, init", learned({512, Scale::Rule::one, other_init})},
       {"layout", sinusoidal([](SinusoidalOptions& o) { o.layout = SinusoidLayout::sin_then_cos; })},
@@ -81,15 +93,32 @@ TEST_CASE("every option changes the loss: none is declared and never read") {
        })},
       {"attention.scale", attention([](MultiHeadOptions& o) { o.scale = Scale::Rule::one; })},
       {"absorb_scale", attention([](MultiHeadOptions& o) { o.absorb_scale = true; })},  // the noise is not absorbed
-      {"query_key_norm", attention([](MultiHeadOptions& o) { o.query_key_norm = true; })},
+      {"query_key_norm", attention([](MultiHeadOptions& o) { o.query_key_norm = QueryKeyNorm::rms_norm; })},
+      {"query_key_norm l2", attention([](MultiHeadOptions& o) { o.query_key_norm = QueryKeyNorm::l2; })},
+      {"query_key_norm_epsilon", attention([](MultiHeadOptions& o) {
+         o.query_key_norm = QueryKeyNorm::rms_norm;
+         o.query_key_norm_epsilon = 0.1;
+       })},
       {"attention.dropout", attention([](MultiHeadOptions& o) { o.dropout = 0.3; })},
       {"attention.bias", attention([](MultiHeadOptions& o) { o.bias = false; })},
+      {"attention.bias of some", attention([](MultiHeadOptions& o) { o.bias.output = false; })},
+      {"attention.bias_std", attention([](MultiHeadOptions& o) { o.bias_std = Scale::Rule::inv_sqrt_dim; })},
+      {"attention.output_bias_std",
+       attention([](MultiHeadOptions& o) { o.output_bias_std = Scale::Rule::inv_sqrt_dim; })},
+      {"relative_bias", [](O& o) { o.attention.select("relative_bias"); }},
+      {"relative_bias buckets", relative([](RelativeBiasOptions& o) { o.buckets = 4; })},
+      {"relative_bias max_distance", relative([](RelativeBiasOptions& o) { o.buckets = 4, o.max_distance = 3; })},
+      {"relative_bias bucket_std", relative([](RelativeBiasOptions& o) { o.bucket_std = Scale::Rule::one; })},
       {"attention.init", attention([&](MultiHeadOptions& o) { o.init = other_init; })},
       {"attention.init.gain", attention([](MultiHeadOptions& o) { o.init.gain = 0.7; })},
+      {"attention.init_fused", attention([](MultiHeadOptions& o) { o.init_fused = true; })},
       {"attention.output_gain", attention([](MultiHeadOptions& o) { o.output_gain = 0.7; })},
       {"feed_forward.width", feed_forward([](PositionWiseOptions& o) { o.width = 13; })},
       {"feed_forward.activation", feed_forward([](PositionWiseOptions& o) { o.activation = Activation::gelu; })},
       {"feed_forward.dropout", feed_forward([](PositionWiseOptions& o) { o.dropout = 0.3; })},
+      {"feed_forward.bias", feed_forward([](PositionWiseOptions& o) { o.bias = false; })},
+      {"feed_forward.bias_std", feed_forward([](PositionWiseOptions& o) { o.bias_std = Scale::Rule::inv_sqrt_dim; })},
+      {"feed_forward.inner_gain", feed_forward([](PositionWiseOptions& o) { o.inner_gain = 2; })},
       {"feed_forward.init", feed_forward([&](PositionWiseOptions& o) { o.init = other_init; })},
   };
   std::map<double, std::string> losses;
@@ -134,9 +163,10 @@ TEST_CASE("options that contradict each other are refused") {
           o.attention = test::attention({learned, true});
         }) == "model.attention: absorb_scale cannot go with a learned scale; set it to false");
   CHECK(message([](TransformerOptions& o) {
-          o.attention = test::attention({Scale::Rule::inv_sqrt_dim, true, true});
+          o.attention = test::attention({Scale::Rule::inv_sqrt_dim, true, QueryKeyNorm::l2});
         }) ==
-        "model.attention: absorb_scale cannot go with query_key_norm, which would undo it; set one of them to false");
+        "model.attention: absorb_scale cannot go with query_key_norm, which would undo it; set one of them to "
+        "false");
   CHECK(message([&](TransformerOptions& o) { o.embedding.init.std = learned; }) ==
         "model.embedding.init: std cannot be learned; remove the word 'learned'");
   CHECK(message([&](TransformerOptions& o) {

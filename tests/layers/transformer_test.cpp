@@ -114,7 +114,9 @@ TEST_CASE("no hidden state depends on padding, on later targets or on another ro
 TEST_CASE("dropout and gradients are those of the whole batch, however it is cut into replicas") {
   TransformerOptions options = small_options();
   options.dropout = 0.3;
-  options.attention = test::attention({Scale::Rule::inv_sqrt_dim, false, false, true, 0.3});
+  MultiHeadOptions dropping;
+  dropping.dropout = 0.3;
+  options.attention = test::attention(dropping);
   options.feed_forward = test::feed_forward({12, Activation::relu, 0.3});
   Model model(options);
   const Example example;

@@ -1,6 +1,7 @@
 #include "layers/alibi.hpp"
 #include "layers/gated.hpp"
 #include "layers/multi_query.hpp"
+#include "layers/relative_bias.hpp"
 #include "layers/rotary.hpp"
 #include "tests/gradient_checks.hpp"
 #include "tests/layers/models.hpp"
@@ -57,6 +58,26 @@ TEST_CASE("gradients of attention whose heads share keys and values, with slopes
     }
 }
 
+TEST_CASE("gradients of attention with a bias a bucket of distances") {
+  for (const bool causal : {false, true})
+    for (const std::size_t queries : {1, 3, 4}) {
+      AttentionArguments options{2, Real(0.7)};
+      options.causal = causal;
+      options.key_lengths = {4, 2};
+      options.key_value_heads = 1;
+      options.dropout = causal ? 0.3 : 0;
+      options.keys = 4;
+      for (std::size_t i = 0; i < queries + 3; ++i) options.buckets.push_back(i * i % 3);
+      test::check_gradients(
+          fmt::format("attention with a bias, {} queries, causal {}", queries, causal),
+          [&](Tape&, V v) {
+            options.distance_bias = v[3];
+            return attention(v[0], v[1], v[2], options);
+          },
+          inputs({{2, queries, 2 * 3}, {2, 5, 3}, {2, 5, 2}, {3, 2}}));
+    }
+}
+
 TEST_CASE("gradients of GatedFeedForward") {
   for (const Activation gate :
        {Activation::none, Activation::relu, Activation::gelu, Activation::tanh, Activation::sigmoid, Activation::silu})
@@ -75,10 +96,10 @@ template <class Layer>
 void check_attention(const std::string& name, typename Layer::Options options) {
   constexpr std::size_t d = 8, heads = 4;
   for (const bool rich : {false, true}) {
-    options.query_key_norm = rich;
+    options.query_key_norm = rich ? QueryKeyNorm::rms_norm : QueryKeyNorm::none;
     if (rich) options.scale = Scale(Scale::Rule::inv_sqrt_dim, 1, true);
     Bench bench;
-    const Layer layer(bench.scope / "attention", d, heads, options);
+    const Layer layer(bench.scope / "attention", bench.place(d, heads), options);
     test::perturb(bench.parameters);
     AttentionMask causal, padded;
     causal.causal = true;
@@ -99,6 +120,18 @@ TEST_CASE("gradients of the attention layers") {
   check_attention<MultiQueryAttention>("multi_query in groups", grouped);
   check_attention<RotaryAttention>("rotary", {});
   check_attention<AlibiAttention>("alibi", {});
+  RelativeBiasOptions few;
+  few.buckets = 4, few.max_distance = 3;
+  check_attention<RelativeBiasAttention>("relative_bias", few);
+  MultiHeadOptions unit;
+  unit.query_key_norm = QueryKeyNorm::l2;
+  unit.bias = ProjectionBiases(false);
+  Bench bench;
+  const MultiHeadAttention layer(bench.scope / "attention", bench.place(8, 4), unit);
+  test::perturb(bench.parameters);
+  test::check_gradients(
+      "queries and keys of norm 1", [&](Tape&, V v) { return layer(v[0], v[0], {}); }, inputs({{2, 3, 8}}),
+      &bench.parameters);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "layers/alibi.hpp"
 #include "layers/gated.hpp"
 #include "layers/multi_query.hpp"
+#include "layers/relative_bias.hpp"
 #include "layers/rotary.hpp"
 #include "tests/layers/models.hpp"
 
@@ -89,14 +90,14 @@ TEST_CASE("heads that share keys and values attend as heads with copies of them 
 
 TEST_CASE("multi_query has one head of keys and values, and says so where they do not divide") {
   Bench bench;
-  const MultiQueryAttention layer(bench.scope / "attention", 16, 4, {});
+  const MultiQueryAttention layer(bench.scope / "attention", bench.place(16, 4), {});
   CHECK(bench.parameters.find("attention.query.weight").value.shape() == Shape{16, 16});
   CHECK(bench.parameters.find("attention.key.weight").value.shape() == Shape{4, 16});
   CHECK(bench.parameters.find("attention.value.weight").value.shape() == Shape{4, 16});
   Bench other;
   MultiQueryOptions options;
   options.key_value_heads = 3;
-  CHECK(message_of([&] { MultiQueryAttention(other.scope / "attention", 16, 4, options); }) ==
+  CHECK(message_of([&] { MultiQueryAttention(other.scope / "attention", other.place(16, 4), options); }) ==
         "model.attention.key_value_heads: must divide model.heads = 4; got 3");
 }
 
@@ -116,7 +117,7 @@ TEST_CASE("rotary turns pair i at position p by p base^(-2i / d_k) and keeps len
   CHECK(message_of([&] { rotary(tape.input(x), 3, 0, 100); }) ==
         "rotary: 3 heads do not divide x [1, 2, 8] into an even width");
   Bench bench;
-  CHECK(message_of([&] { RotaryAttention(bench.scope / "attention", 6, 2, {}); }) ==
+  CHECK(message_of([&] { RotaryAttention(bench.scope / "attention", bench.place(6, 2), {}); }) ==
         "model.heads: must divide model.d_model = 6 into heads of an even width, of which rotary attention turns "
         "pairs; got 2 of width 3");
 }
@@ -130,7 +131,7 @@ Tensor repeated(const Tensor& row, std::size_t length) {
 
 TEST_CASE("rotary scores of equal tokens depend on their distance, and on nothing else") {
   Bench bench;
-  const RotaryAttention layer(bench.scope / "attention", 8, 2, {});
+  const RotaryAttention layer(bench.scope / "attention", bench.place(8, 2), {});
   const Tensor x = repeated(random_tensor({8}, 1), 6);
   const Tensor scores = scores_of(layer, x, x);
   double change = 0;
@@ -148,8 +149,8 @@ TEST_CASE("alibi scores lose 2^(-8h/H) a position of distance") {
   Bench bench, plain;
   AlibiOptions options;
   options.slope = 2;
-  const AlibiAttention layer(bench.scope / "attention", 16, 4, options);
-  const MultiHeadAttention without(plain.scope / "attention", 16, 4, {});
+  const AlibiAttention layer(bench.scope / "attention", bench.place(16, 4), options);
+  const MultiHeadAttention without(plain.scope / "attention", plain.place(16, 4), {});
   const Tensor queries = random_tensor({2, 3, 16}, 1), x = random_tensor({2, 5, 16}, 2);
   for (const std::size_t first : {0, 2}) {
     Tensor difference = scores_of(without, queries, x);
@@ -166,14 +167,102 @@ TEST_CASE("alibi scores lose 2^(-8h/H) a position of distance") {
   }
 }
 
+// The paper's own code, of 6 heads: those of 4, and every other one of 8.
+TEST_CASE("alibi's slopes for a number of heads that is no power of two") {
+  Bench bench, plain;
+  const AlibiAttention layer(bench.scope / "attention", bench.place(12, 6), {});
+  const MultiHeadAttention without(plain.scope / "attention", plain.place(12, 6), {});
+  const Tensor x = random_tensor({1, 2, 12}, 2);
+  const Tensor scores = scores_of(layer, x, x), before = scores_of(without, x, x);
+  const std::vector<double> slopes = {0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125};
+  for (std::size_t h = 0; h < 6; ++h)
+    CHECK(static_cast<double>(before(0, h, 0, 1) - scores(0, h, 0, 1)) == doctest::Approx(slopes[h]).epsilon(1e-4));
+}
+
 TEST_CASE("a slope of 0 is multi_head") {
   Bench bench, plain;
   AlibiOptions options;
   options.slope = 0;
-  const AlibiAttention layer(bench.scope / "attention", 16, 4, options);
-  const MultiHeadAttention without(plain.scope / "attention", 16, 4, {});
+  const AlibiAttention layer(bench.scope / "attention", bench.place(16, 4), options);
+  const MultiHeadAttention without(plain.scope / "attention", plain.place(16, 4), {});
   const Tensor x = random_tensor({2, 5, 16}, 2);
   CHECK(largest_difference(scores_of(layer, x, x), scores_of(without, x, x)) == 0);
+}
+
+// What T5's own code gives for 32 buckets up to a distance of 128, where the bucket changes.
+TEST_CASE("distances of T5 fall into T5's buckets") {
+  const auto both = [](std::ptrdiff_t distance) { return distance_bucket(distance, true, 32, 128); };
+  const auto back = [](std::ptrdiff_t distance) { return distance_bucket(distance, false, 32, 128); };
+  for (std::ptrdiff_t near = 0; near < 8; ++near) CHECK(both(-near) == static_cast<std::size_t>(near));
+  const std::vector<std::ptrdiff_t> starts = {8, 12, 16, 23, 32, 46, 64, 91};  // of buckets 8 to 15
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    CHECK(both(-starts[i]) == 8 + i);
+    CHECK(both(-starts[i] + 1) == 7 + i);
+    CHECK(both(starts[i]) == 24 + i);
+  }
+  CHECK(both(-1000) == 15);
+  CHECK(both(1) == 17);
+  CHECK(both(1000) == 31);
+  for (std::ptrdiff_t near = 0; near < 16; ++near) CHECK(back(-near) == static_cast<std::size_t>(near));
+  const std::vector<std::ptrdiff_t> causal = {16, 19, 21, 24, 27, 31, 35, 40, 46, 52, 59, 67, 77, 87, 99, 113};
+  for (std::size_t i = 0; i < causal.size(); ++i) {
+    CHECK(back(-causal[i]) == 16 + i);
+    CHECK(back(-causal[i] + 1) == 15 + i);
+  }
+  CHECK(back(-1000) == 31);
+  CHECK(back(5) == 0);  // hidden
+}
+
+TEST_CASE("relative_bias adds the number of the head and of the distance's bucket, the same in all blocks of a stack") {
+  Bench bench, plain;
+  RelativeBiasOptions options;
+  options.buckets = 8, options.max_distance = 20;
+  const RelativeBiasAttention layer(bench.scope / "0" / "attention", bench.place(16, 4), options);
+  CHECK_FALSE(bench.has("0.attention.distance_bias.weight"));
+  const std::size_t count = bench.parameters.size();
+  const RelativeBiasAttention second(bench.scope / "1" / "attention", bench.place(16, 4), options);
+  CHECK(bench.parameters.size() == 2 * count - 1);
+  const Tensor& table = bench.parameters.find("distance_bias.weight").value;
+  CHECK(table.shape() == Shape{8, 4});
+
+  const MultiHeadAttention without(plain.scope / "0" / "attention", plain.place(16, 4), {});
+  const Tensor queries = random_tensor({2, 3, 16}, 1), x = random_tensor({2, 30, 16}, 2);
+  const auto scores = [&](const Attention& attention, std::size_t first) {
+    test::Recorder recorder;
+    TapeArguments arguments;
+    arguments.observer = &recorder;
+    Tape tape(arguments);
+    attention.attend(tape.input(queries), attention.remember(tape.input(x), 0), {}, first);
+    return recorder.only("0.attention: scores");
+  };
+  for (const std::size_t first : {0, 7}) {
+    const Tensor with = scores(layer, first), before = scores(without, first);
+    for (std::size_t h = 0; h < 4; ++h)
+      for (std::size_t t = 0; t < 3; ++t)
+        for (std::size_t j = 0; j < 30; ++j) {
+          const auto distance = static_cast<std::ptrdiff_t>(j) - static_cast<std::ptrdiff_t>(first + t);
+          const auto expected = static_cast<double>(table(distance_bucket(distance, true, 8, 20), h));
+          CHECK(static_cast<double>(with(1, h, t, j) - before(1, h, t, j)) == doctest::Approx(expected).epsilon(1e-4));
+        }
+  }
+}
+
+TEST_CASE("positions do not enter where a sequence attends to another") {
+  const Tensor queries = random_tensor({2, 3, 16}, 1), x = random_tensor({2, 5, 16}, 2);
+  Bench plain;
+  const MultiHeadAttention without(plain.scope / "attention", plain.place(16, 4), {});
+  const Tensor expected = scores_of(without, queries, x);
+  const auto of = [&](const char* name) {
+    Bench bench;
+    AttentionChoice choice(attentions(), name);
+    const auto layer = choice.make(bench.scope / "attention", bench.place(16, 4, AttentionRole::cross));
+    CHECK(bench.parameters.size() == plain.parameters.size());
+    return scores_of(*layer, queries, x, 2);
+  };
+  for (const char* name : {"rotary", "alibi", "relative_bias"}) {
+    CAPTURE(name);
+    CHECK(largest_difference(of(name), expected) == 0);
+  }
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ TEST_CASE("a score behind QK-norm, or without positions, has no parts") {
   const Batch batch = batch_of(random_pairs(5, 1, 6, 7));
   TransformerOptions normed = test::toy_options(), without = test::toy_options();
   MultiHeadOptions attention;
-  attention.query_key_norm = true;
+  attention.query_key_norm = QueryKeyNorm::rms_norm;
   normed.attention = test::attention(attention);
   without.positions.select("none");
   Toy first(Vocabulary::specials + 7, normed), second(Vocabulary::specials + 7, without);
