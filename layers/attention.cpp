@@ -127,7 +127,10 @@ Variable MultiHeadAttention::forward(Variable x, const Memory& memory, const Att
                                      std::size_t first_position) const {
   Tape& tape = x.tape();
   Variable queries = query_(x);
-  if (options_.query_key_norm != QueryKeyNorm::none) queries = normalized(queries, query_norm_.get());
+  if (options_.query_key_norm != QueryKeyNorm::none) {
+    queries = normalized(queries, query_norm_.get());
+    tape.observe("normalized_queries", queries.value());
+  }
   queries = at_positions(factor_.times_parameter(queries), heads_, first_position);
   AttentionArguments arguments{heads_, options_.absorb_scale ? Real(1) : factor_.number()};
   arguments.keys = memory.length;

@@ -29,6 +29,7 @@ struct FirstAttention {
   std::string path;  // empty until its scores are there
   double factor = 1;
   std::size_t heads = 0;
+  bool normalized = false;  // its queries and keys
 };
 
 }  // namespace
@@ -66,6 +67,9 @@ void watch_score_parts(ProbedUpdate& update) {
     if (factor.side == ModelSide::source && first.path.empty())
       first.factor = static_cast<double>(factor.tensor.data()[0]);
   });
+  update.on("normalized_queries", [&](const Event& queries) {
+    if (queries.side == ModelSide::source) first.normalized = true;
+  });
   update.on("scores", [&](const Event& scores) {
     if (scores.side != ModelSide::source || !first.path.empty()) return;
     first.path = scores.path;
@@ -76,10 +80,9 @@ void watch_score_parts(ProbedUpdate& update) {
     // The names that MultiHeadAttention gives its children: an attention of another kind has no parts.
     const Parameter* query = find(parameters, first.path + ".query.weight");
     const Parameter* key = find(parameters, first.path + ".key.weight");
-    const Parameter* norm = find(parameters, first.path + ".query_norm.weight");
     const Parameter* learned = find(parameters, first.path + ".scale");
     if (query == nullptr || key == nullptr) return;
-    if (norm != nullptr) return;  // behind a norm of queries and keys, a score is no sum of parts
+    if (first.normalized) return;  // a score is no sum of parts
     const double factor = first.factor * (learned == nullptr ? 1 : static_cast<double>(learned->value.data()[0]));
     report_score_parts({*first.tokens, *first.positions, query->value, key->value, first.heads, factor}, first.counts,
                        at(update, first.path));

@@ -148,13 +148,17 @@ TEST_CASE("where the other part is nothing, a part is the score itself, whatever
 
 TEST_CASE("a score behind QK-norm, or without positions, has no parts") {
   const Batch batch = batch_of(random_pairs(5, 1, 6, 7));
-  TransformerOptions normed = test::toy_options(), without = test::toy_options();
-  MultiHeadOptions attention;
-  attention.query_key_norm = QueryKeyNorm::rms_norm;
-  normed.attention = test::attention(attention);
+  for (const QueryKeyNorm norm : {QueryKeyNorm::rms_norm, QueryKeyNorm::l2}) {
+    TransformerOptions options = test::toy_options();
+    MultiHeadOptions attention;
+    attention.query_key_norm = norm;
+    options.attention = test::attention(attention);
+    Toy normed(Vocabulary::specials + 7, options);
+    CHECK(WatchedPass(normed, batch).count(encoder_attention, "scores.token.token", "std") == 0);
+  }
+  TransformerOptions without = test::toy_options();
   without.positions.select("none");
-  Toy first(Vocabulary::specials + 7, normed), second(Vocabulary::specials + 7, without);
-  CHECK(WatchedPass(first, batch).count(encoder_attention, "scores.token.token", "std") == 0);
+  Toy second(Vocabulary::specials + 7, without);
   const WatchedPass alone(second, batch);
   CHECK(alone.count(encoder_attention, "scores.token.token", "std") == 0);
   CHECK(alone.count("source_embedding", "embedding", "token_rms") == 1);
