@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 namespace surd::report {
@@ -14,6 +15,7 @@ using statistics::infinity;
 class Scale {
  public:
   /// An axis that has all these numbers on it, with room beside them. A logarithmic one leaves out what is not above 0.
+  /// Numbers that only rounding tells apart are drawn as one.
   Scale(const std::vector<double>& numbers, bool log) : log_(log) {
     low_ = infinity, high_ = -infinity;
     for (const double number : numbers) {
@@ -22,8 +24,11 @@ class Scale {
       high_ = std::max(high_, scaled(number));
     }
     if (low_ > high_) low_ = high_ = 0;
+    constexpr double rounding = 1e-7;
+    const double size = std::max(std::abs(low_), std::abs(high_));
     double room = 0.14 * (high_ - low_);
-    if (room == 0) room = log ? std::log(2.0) : low_ == 0 ? 1 : 0.5 * std::abs(low_);
+    if (high_ - low_ <= (log ? rounding : std::max(rounding * size, 1 / largest)))
+      room = log ? std::log(2.0) : size <= 1 / largest ? 1 : 0.5 * size;
     low_ -= room, high_ += room;
   }
 
@@ -34,14 +39,15 @@ class Scale {
 
   /// A few round numbers.
   std::vector<double> ticks() const {
-    const double low = log_ ? std::exp(low_) : low_, high = log_ ? std::exp(high_) : high_;
-    if (!log_ || high / low < 4) return multiples(low, high);
+    if (!log_) return multiples(low_, high_);
+    if (high_ - low_ < std::log(4.0)) return multiples(std::exp(low_), std::exp(high_));
     std::vector<double> found;
     for (const auto& steps : {std::vector<double>{1, 2, 5}, {1, 3}, {1}}) {
       found.clear();
-      for (int power = exponent(low); power <= exponent(high); ++power)
+      for (int power = exponent(low_); power <= exponent(high_); ++power)
         for (const double step : steps)
-          if (const double tick = step * std::pow(10, power); tick >= low && tick <= high) found.push_back(tick);
+          if (const double tick = step * std::pow(10, power); std::log(tick) >= low_ && std::log(tick) <= high_)
+            found.push_back(tick);
       if (found.size() <= most_ticks) return found;
     }
     // Every second, third ... power of ten, so that 1 is one of them.
@@ -54,7 +60,8 @@ class Scale {
 
  private:
   static constexpr std::size_t most_ticks = 5;
-  static int exponent(double number) { return static_cast<int>(std::floor(std::log10(number))); }
+  static constexpr double largest = 1e300;  // what is larger, or nearer to 0 on a logarithmic axis, is drawn there
+  static int exponent(double log) { return static_cast<int>(std::floor(log / std::log(10.0))); }
 
   static std::vector<double> multiples(double low, double high) {
     double step = std::pow(10, std::floor(std::log10(high - low)));
@@ -64,11 +71,15 @@ class Scale {
       break;
     }
     std::vector<double> found;
-    for (double i = std::ceil(low / step); i <= std::floor(high / step); ++i) found.push_back(i * step);
+    const double first = std::ceil(low / step);
+    for (std::size_t i = 0; i <= most_ticks; ++i)
+      if (const double tick = (first + static_cast<double>(i)) * step; tick <= high) found.push_back(tick);
     return found;
   }
 
-  double scaled(double number) const { return log_ ? std::log(number) : number; }
+  double scaled(double number) const {
+    return log_ ? std::log(std::clamp(number, 1 / largest, largest)) : std::clamp(number, -largest, largest);
+  }
 
   bool log_;
   double low_, high_;
@@ -98,9 +109,15 @@ std::vector<std::pair<double, std::string>> labels_of(const Scale& scale, const 
   const std::vector<double> ticks = scale.ticks();
   double step = ticks.empty() ? 0 : std::abs(ticks.front());
   for (std::size_t i = 1; i < ticks.size(); ++i) step = std::min(step > 0 ? step : infinity, ticks[i] - ticks[i - 1]);
+  const auto rounded = [](double tick, int digits) {
+    const std::string text = fmt::format("{:.{}g}", tick, digits);
+    double value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  };
   int digits = 3;  // or as many as it takes to say where each is
   for (const double tick : ticks)
-    while (digits < 12 && std::abs(std::stod(fmt::format("{:.{}g}", tick, digits)) - tick) > 0.01 * step) ++digits;
+    while (digits < 12 && std::abs(rounded(tick, digits) - tick) > 0.01 * step) ++digits;
   std::vector<std::pair<double, std::string>> all, shown;
   std::vector<double> widths;
   std::optional<std::size_t> first;  // the one that is shown in any case: no difference, where that is there
@@ -111,7 +128,7 @@ std::vector<std::pair<double, std::string>> labels_of(const Scale& scale, const 
                          static_cast<double>(std::count_if(text.begin(), text.end(), continuation)) +
                          (row.unit.empty() ? 0 : 1);
     const double x = scale.at(tick), width = letter * letters + gap;
-    const bool neutral = row.neutral && std::abs(tick - *row.neutral) < 1e-9;
+    const bool neutral = row.neutral && std::abs(tick - *row.neutral) <= 1e-3 * step;
     if (!neutral && (x - width / 2 < -beyond || x + width / 2 > 100 + beyond)) continue;
     if (neutral) first = all.size();
     widths.push_back(width);

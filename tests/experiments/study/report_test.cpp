@@ -2,6 +2,7 @@
 
 #include "experiments/study/report/chart.hpp"
 #include "experiments/study/report/forest.hpp"
+#include "experiments/study/report/forest_drawing.hpp"
 #include "tests/text.hpp"
 
 #include <doctest/doctest.h>
@@ -192,6 +193,50 @@ TEST_CASE("a row is drawn to a scale of its own") {
   // What is not known is not drawn.
   for (const surd::report::Json& row : surd::report::forest_rows(fixture.study, ReportFixture(false).analysis))
     CHECK_FALSE(contains(row.at("drawing"), "point"));
+}
+
+TEST_CASE("a row of any numbers is drawn, with few numbers along it and all of it within its width") {
+  using surd::MetricValue, surd::Region;
+  using surd::report::ForestRow;
+  const double ulp = 0.3 * 0x1p-52, infinity = surd::statistics::infinity;
+  const std::vector<std::vector<double>> all = {
+      {0.3, 0.3 + 2 * ulp},    {0.3, 0.3},     {-1.2e308, 1.2e308}, {0, 1e-320},    {0, 5e-324}, {1e-320, 3e-320},
+      {-4e-10, 4e-10},         {1e307, 1e308}, {1e-310, 1e308},     {1, 1 + 1e-12}, {7e-300, 1}, {999.9999, 1000.0001},
+      {1e15, 1e15 + 0.25, 1.2}};
+  const std::regex label("<text x=\"([^%]*)%\"[^>]*>([^<]*)</text>"), percent("x[12]?=\"([^\"]*)%\"");
+  for (const std::vector<double>& numbers : all) {
+    for (const bool log : {false, true}) {
+      CAPTURE(numbers);
+      CAPTURE(log);
+      ForestRow row;
+      row.log = log;
+      row.neutral = log ? 1 : 0;
+      row.unit = log ? "×" : "";
+      const double low = numbers[0], high = numbers[1];
+      row.marks.push_back({MetricValue(low), low, high, Region{low, high, true}, surd::Verdict::undecided});
+      row.marks.push_back({MetricValue(high), -infinity, high, Region{low, infinity}, surd::Verdict::supported});
+      if (numbers.size() > 2) row.neutral.reset();
+      for (const bool neutral : {true, false}) {
+        if (!neutral) row.neutral.reset();
+        const std::string drawing = surd::report::draw(row);
+        CHECK_FALSE(contains(drawing, "nan"));
+        CHECK_FALSE(contains(drawing, "inf"));
+        std::size_t places = 0, labels = 0;
+        for (std::sregex_iterator match(drawing.begin(), drawing.end(), percent), end; match != end;
+             ++match, ++places) {
+          CHECK(std::stod((*match)[1]) >= 0);
+          CHECK(std::stod((*match)[1]) <= 100);
+        }
+        for (std::sregex_iterator match(drawing.begin(), drawing.end(), label), end; match != end; ++match, ++labels) {
+          const double at = std::stod((*match)[1]), half = 3.9 * static_cast<double>((*match)[2].length()) / 2;
+          const bool within = at - half > -8 && at + half < 108;
+          CHECK_MESSAGE((within || contains((*match)[2], log ? "1×" : "0")), (*match)[2].str());
+        }
+        CHECK(places >= 4);
+        CHECK(labels <= 6);
+      }
+    }
+  }
 }
 
 TEST_CASE("answers in words") {
