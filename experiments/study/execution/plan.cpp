@@ -50,15 +50,6 @@ bool same_value(const std::string& a, const std::string& b) {
   return a == b || (number(a, x) && number(b, y) && x == y);
 }
 
-/// The grid's next value by its own ratio, rounded so that it can be read in a path.
-double extended(double last, double before) {
-  const double exact = last * (last / before);
-  double rounded = exact;
-  const std::string text = fmt::format("{:.3g}", exact);
-  std::from_chars(text.data(), text.data() + text.size(), rounded);
-  return (rounded > last) == (exact > last) && rounded != last ? rounded : exact;
-}
-
 /// Whether the values of other settings, seed by seed, cannot be told from those of the settings chosen.
 bool not_told_apart(const std::vector<double>& other, const std::vector<double>& chosen) {
   if (chosen.size() < statistics::fewest_seeds) {

@@ -4,6 +4,7 @@
 #include "experiments/study/file/study_reader.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace surd {
@@ -182,6 +183,36 @@ void StudyReader::resolve_arms(Study& study) {
       }
     } catch (const ConfigError& error) {
       collect(error);
+    }
+  }
+  if (study.tuning && problems_.empty()) check_extensions(study);
+}
+
+/// Complains where extending a grid of the tuning would come to a value that its key does not take. That would show
+/// after hours, as failed runs without which nothing can be chosen.
+void StudyReader::check_extensions(const Study& study) {
+  for (std::size_t i = 0; i < study.tuning->axes.size(); ++i) {
+    const TuningAxis& axis = study.tuning->axes[i];
+    const auto refusal = [&](double value) -> std::string {
+      if (!std::isfinite(value) || value <= 0) return "which is no number above 0 any more";
+      for (std::size_t arm = 0; arm < study.arms.size(); ++arm) {
+        try {
+          static_cast<void>(study.config(arm, {{axis.key, scalar_text(value), axis.origin}}, study.seeds.front()));
+        } catch (const ConfigError& error) {
+          const Problem& first = error.problems().front();
+          return fmt::format("where {} {}", first.path.empty() ? axis.key : first.path, first.message);
+        }
+      }
+      return "";
+    };
+    for (const double value : axis.extended_values()) {
+      const std::string why = refusal(value);
+      if (why.empty()) continue;
+      add(axis.origin, fmt::format("tuning.axes[{}].values", i),
+          fmt::format("by its own ratio the grid of '{}' can be extended to {}, {}; set extensions: 0, or change the "
+                      "grid",
+                      shown(axis.name), scalar_text(value), why));
+      break;
     }
   }
 }

@@ -1,8 +1,10 @@
 #include "experiments/study/file/study.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <set>
+#include <utility>
 
 namespace surd {
 
@@ -16,6 +18,28 @@ std::vector<std::uint64_t> Study::fresh_seeds(std::size_t count) const {
 }
 
 std::vector<std::string> names_of(TuningSearch) { return {"in_turn", "jointly"}; }
+
+double extended(double last, double before) {
+  const double exact = last * (last / before);
+  double rounded = exact;
+  const std::string text = fmt::format("{:.3g}", exact);
+  std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return (rounded > last) == (exact > last) && rounded != last ? rounded : exact;
+}
+
+std::vector<double> TuningAxis::extended_values() const {
+  std::vector<double> all;
+  if (values.size() < 2) return all;
+  for (const bool up : {false, true}) {
+    double last = up ? values.back() : values.front();
+    double before = up ? values[values.size() - 2] : values[1];
+    for (std::size_t i = 0; i < extensions; ++i) {
+      before = std::exchange(last, extended(last, before));
+      all.push_back(last);
+    }
+  }
+  return all;
+}
 
 const TuningAxis* Tuning::rates() const {
   for (const TuningAxis& axis : axes)

@@ -73,7 +73,14 @@ struct TuningAxis {
   std::vector<double> values;
   std::size_t extensions = 2;  ///< how often the grid is extended, at most
   Origin origin = {};
+
+  /// Every value that extending the grid can come to: downwards from its first one, then upwards from its last.
+  std::vector<double> extended_values() const;
 };
+/// What follows the end of a grid by its own ratio, from its last value and the one before it, in either direction;
+/// rounded so that it can be read in a path.
+double extended(double last, double before);
+
 struct Tuning {
   std::string metric;                ///< the values whose mean of it over the tuning's seeds is best are chosen
   std::vector<std::uint64_t> seeds;  ///< none of them a seed of the study

@@ -119,6 +119,9 @@ struct Wrong {
 TEST_CASE("what is wrong with a study is told with its place and a way out") {
   const std::string good = study_rest, tuning = study_tuning;
   const auto hypothesis = [&](const std::string& text) { return good + "hypotheses: [{name: H, " + text + "}]\n"; };
+  const auto tuned = [&](const std::string& axis) {
+    return good + "tuning: {metric: loss, axes: [{name: a, " + axis + "}]}\n";
+  };
   const std::string hole = "without: [{scale: one, rho: high}]\n";
   const std::string numbered =
       "axes:\n  - {name: d, key: model.d_model, values: [16, 32]}\n"
@@ -242,6 +245,15 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
        "tuning.axes[0].values: must rise; 0.5 follows 1"},
       {good + "tuning: {metric: loss, axes: [{name: a, key: optimizer.lerning_rate, values: [0.5, 1]}]}\n",
        "optimizer.lerning_rate: unknown key; did you mean 'learning_rate'?"},
+      {tuned("key: optimizer.beta2, values: [0.9, 0.99]"),
+       "study.yaml:17:31: tuning.axes[0].values: by its own ratio the grid of 'a' can be extended to 1.09, where "
+       "optimizer.beta2 must be in [0, 1); got 1.09; set extensions: 0, or change the grid"},
+      {tuned("key: train.batch_size, values: [4, 6]"),
+       "can be extended to 2.67, where train.batch_size must be a whole"},
+      {tuned("key: train.batch_size, values: [16, 24], extensions: 1"), "can be extended to 10.7, where train.batch"},
+      {tuned("key: optimizer.learning_rate, values: [1.0e-320, 1.0e-319], extensions: 8"),
+       "which is no number above 0 any more; set extensions: 0, or change the grid"},
+      {tuned("key: optimizer.learning_rate, values: [1.0e+300, 1.0e+305]"), "which is no number above 0 any more"},
       {good + "quick: {levels: {rho: [middle]}}\n", "quick.levels: axis 'rho' has no level 'middle'"},
       {good + "quick: {levels: {roh: [low]}}\n", "quick.levels: there is no axis 'roh'; did you mean 'rho'?"},
       {"claims: [4]\n", "duplicate key"},
@@ -343,6 +355,8 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
     CHECK(contains(told, wrong.told));
   }
   CHECK(complaint(StudyFile::whole(good + tuning)).empty());
+  CHECK(complaint(StudyFile::whole(tuned("key: optimizer.beta2, values: [0.9, 0.99], extensions: 0"))).empty());
+  CHECK(complaint(StudyFile::whole(tuned("key: train.batch_size, values: [8, 16]"))).empty());
   CHECK(contains(complaint("title: T\n"), "base: is required; it may be {}"));
   CHECK(contains(complaint("title: T\nbase: {optimizer: {learning_rate: 3e-3 / d}}\n"
                            "axes: [{name: d, key: model.d_model, values: [16, 32]}]\n"),
