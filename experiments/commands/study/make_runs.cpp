@@ -13,20 +13,26 @@ namespace {
 
 /// Writes the report once the runs have ended, prints how they ended, and returns the exit code.
 int finish_study(const StudyFolder& folder, const Study& study, StudyResults& results, const StudyCounts& counts,
-                 Console& console) {
+                 bool in_group, Console& console) {
   console.line(fmt::format("{} of {} runs made: {} finished, {} diverged, {} failed{}", counts.ended(), counts.planned,
                            counts.finished, counts.diverged, counts.failed,
                            counts.reused > 0 ? fmt::format("; {} reused from other studies", counts.reused) : ""));
   for (const std::string& line : failures(study, results)) console.line(line);
   for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
-  write_report_of_group_around(folder.path());
+  if (!in_group) update_group_around(folder, console);
   console.line(fmt::format("\nreport      {}/report.html", folder.path()));
   return counts.ended() == counts.planned && counts.failed == 0 ? exit_done : exit_failed;
 }
 
 }  // namespace
 
-int make_runs(const StudyFolder& folder, const Study& study, std::optional<std::size_t> jobs) {
+void update_group_around(const StudyFolder& folder, Console& console) {
+  const std::string problem = write_report_of_group_around(folder.path());
+  if (!problem.empty())
+    console.warn(fmt::format("the report of the group that this study belongs to was not written: {}", problem));
+}
+
+int make_runs(const StudyFolder& folder, const Study& study, std::optional<std::size_t> jobs, bool in_group) {
   StudyResults results(folder, StudyResults::Parts::metrics);
   const std::size_t workers = jobs.value_or(usual_jobs(study));
   Console console;
@@ -44,7 +50,7 @@ int make_runs(const StudyFolder& folder, const Study& study, std::optional<std::
                              end.counts.ended(), end.counts.planned, folder.path()));
     return 128 + end.stopped_by;
   }
-  return finish_study(folder, study, results, end.counts, console);
+  return finish_study(folder, study, results, end.counts, in_group, console);
 }
 
 }  // namespace surd

@@ -1,5 +1,6 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
+#include "experiments/commands/study/make_runs.hpp"
 #include "experiments/commands/study/study_lines.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
@@ -28,7 +29,7 @@ int study_report_command(const GroupFolderArguments& arguments) {
   const Study study = folder.study();
   Console console;
   for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
-  write_report_of_group_around(folder.path());
+  update_group_around(folder, console);
   console.line(fmt::format("\nreport      {}/report.html", folder.path()));
   return exit_done;
 }

@@ -86,7 +86,7 @@ std::vector<std::string> all_to_reuse(const StudyFolder& folder, const std::vect
   return all;
 }
 
-int study_run_command(const StudyRunArguments& arguments);
+int run_study(const StudyRunArguments& arguments, bool in_group);
 
 /// `surd study run` of a group. Every study is read before the first run begins.
 int study_group_run(const StudyRunArguments& arguments) {
@@ -108,7 +108,7 @@ int study_group_run(const StudyRunArguments& arguments) {
   int code = exit_done;
   for (const StudyRunArguments& study : studies) {
     console.line(fmt::format("\n{}", styled(study.file, Console::Style::bold, STDOUT_FILENO)));
-    const int ended = study_run_command(study);
+    const int ended = run_study(study, true);
     if (ended > 128) return ended;
     code = std::max(code, ended);
   }
@@ -118,9 +118,7 @@ int study_group_run(const StudyRunArguments& arguments) {
   return code;
 }
 
-/// Returns 0 where all runs have ended, be it by divergence, and 1 where any failed or is missing.
-int study_run_command(const StudyRunArguments& arguments) {
-  if (is_study_group(arguments.file)) return study_group_run(arguments);
+int run_study(const StudyRunArguments& arguments, bool in_group) {
   const StudySource source{arguments.file, arguments.settings.values, arguments.quick, {}};
   const Study written = load_study(source);
   check_experiments(written);
@@ -141,7 +139,12 @@ int study_run_command(const StudyRunArguments& arguments) {
     folder.add_reuse(reuse);
   }
 
-  return make_runs(folder, study, arguments.jobs);
+  return make_runs(folder, study, arguments.jobs, in_group);
+}
+
+/// Returns 0 where all runs have ended, be it by divergence, and 1 where any failed or is missing.
+int study_run_command(const StudyRunArguments& arguments) {
+  return is_study_group(arguments.file) ? study_group_run(arguments) : run_study(arguments, false);
 }
 
 }  // namespace

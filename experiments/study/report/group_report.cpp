@@ -209,12 +209,15 @@ GroupAnswers write_group_report(const StudyGroup& group, const std::string& fold
   return std::move(results.answers);
 }
 
-void write_report_of_group_around(const std::string& study_folder) {
+std::string write_report_of_group_around(const std::string& study_folder) try {
   const fs::path study = fs::canonical(study_folder);
   const auto group = group_in(study.parent_path().string());
-  if (!group) return;
+  if (!group) return "";
   for (const fs::path& file : group->studies)
     if (file.stem() == study.filename()) static_cast<void>(write_group_report(*group, study.parent_path().string()));
+  return "";
+} catch (const std::exception& error) {
+  return error.what();
 }
 
 }  // namespace surd

@@ -31,7 +31,8 @@ std::optional<StudyGroup> group_in(const std::string& folder);
 /// Writes verdicts.json, report.md and report.html into the folder of a group, from the folders of its studies beneath
 /// it; those that are not begun are named as such. Throws Error.
 GroupAnswers write_group_report(const StudyGroup& group, const std::string& folder);
-/// The same for the group that the folder of a study lies in; nothing where it lies in none.
-void write_report_of_group_around(const std::string& study_folder);
+/// The same for the group that the folder of a study lies in; nothing where it lies in none. Returns why it cannot be
+/// written, be it that another study of the group is damaged; "" where it is: the study itself has its own report.
+std::string write_report_of_group_around(const std::string& study_folder);
 
 }  // namespace surd

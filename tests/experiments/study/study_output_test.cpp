@@ -142,6 +142,20 @@ TEST_CASE("status and report know the folder of a group") {
   REQUIRE(program("study report " + folder + "/study/").exit_code == 0);  // of one study, and of the group around it
   CHECK(read_file(folder + "/report.html") == page);
 
+  // A sibling that is damaged is no fault of the study.
+  const std::string sibling = folder + "/and #2/study.json", whole = read_file(sibling);
+  write_file_atomically(sibling, "[]");
+  for (const std::string& command :
+       {"study report " + folder + "/study", "study run " + study.file + " --resume --out " + folder + "/study"}) {
+    const Outcome alone = program(command);
+    CAPTURE(alone.output);
+    CHECK(alone.exit_code == 0);
+    CHECK(contains(alone.output, "warning: the report of the group that this study belongs to was not written: "));
+    CHECK(contains(alone.output, "and #2/study.json: is not a JSON object"));
+    CHECK(contains(alone.output, "\nreport      " + folder + "/study/report.html\n"));
+  }
+  write_file_atomically(sibling, whole);
+
   fs::remove_all(folder + "/and #2");
   CHECK(contains(program("study status " + folder).output, "\nand #2: not begun\n"));
   REQUIRE(program("study report " + folder).exit_code == 0);
