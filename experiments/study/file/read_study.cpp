@@ -16,6 +16,9 @@ namespace {
 
 constexpr std::size_t most_seeds = 1000;
 
+/// The columns of runs.csv beside those that are called like the axes.
+constexpr std::string_view csv_columns[] = {"run", "settings", "seed", "status", "metric", "value", "unit", "bound"};
+
 /// The same as flow_text(); `inner` where the value stands in a list or mapping.
 std::string flow_text_of(const YamlNode& node, bool inner) {
   std::string text;
@@ -280,6 +283,8 @@ std::vector<Axis> StudyReader::axes() {
     const std::string path = fmt::format("axes[{}]", i);
     const Origin origin = element("axes", i);
     expect_name(fields.name, origin, path + ".name");
+    require(std::find(std::begin(csv_columns), std::end(csv_columns), fields.name) == std::end(csv_columns), origin,
+            path + ".name", fmt::format("'{}' is a column of runs.csv; choose another name", fields.name));
     names.push_back(fields.name);
     Axis axis{fields.name, {}};
     for (std::size_t j = 0; j < fields.levels.size(); ++j)

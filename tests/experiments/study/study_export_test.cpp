@@ -1,9 +1,12 @@
 #include "experiments/study/report/export.hpp"
+#include "study_files.hpp"
 #include "study_runs.hpp"
 
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+
+#include <sstream>
 
 using namespace surd;
 using namespace surd::test;
@@ -137,4 +140,19 @@ TEST_CASE_FIXTURE(Exported, "runs.csv has a row a run and metric") {
   CHECK(contains(text, ",one,,6,finished,final_loss,0.3333333333333333,nats,exactly\n"));
   CHECK(contains(text, ",one,,6,finished,steps,100,updates,at_least\n"));
   CHECK(contains(text, ",\"a|b, \"\"c\"\"\",,6,missing,final_loss,,nats,\n"));
+}
+
+TEST_CASE("no axis can be called like another column of runs.csv") {
+  const Study study = StudyFile().load(StudyFile::whole("seeds: 1\n"));
+  std::istringstream header(to_csv(study, [](const std::string&) { return nullptr; }));
+  std::string line, column;
+  REQUIRE(std::getline(header, line));
+  std::istringstream columns(line);
+  std::size_t count = 0;
+  for (; std::getline(columns, column, ','); ++count)
+    CHECK_MESSAGE(
+        contains(complaint(StudyFile::whole("axes: [{name: " + column + ", key: model.heads, values: [2]}]\n")),
+                 "axes[0].name: '" + column + "' is a column of runs.csv; choose another name"),
+        column);
+  CHECK(count == 8);
 }
