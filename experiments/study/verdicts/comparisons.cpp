@@ -130,6 +130,18 @@ std::string direction(const StudyValues& values, const Hypothesis& hypothesis) {
       margin_on_scale(metric, hypothesis) == 0 ? "" : " by more than " + margin_text(metric, hypothesis));
 }
 
+/// Whether the effect lies beyond the margin in the direction expected.
+Finding compare_direction(const StudyValues& values, const Hypothesis& hypothesis, bool interaction) {
+  const MetricSpec& metric = values.study().metric(hypothesis.metric);
+  Finding finding = compare(values, hypothesis, interaction, beyond_margin(values.study(), hypothesis));
+  finding.expected = direction(values, hypothesis);
+  if (margin_on_scale(metric, hypothesis) > 0)
+    finding.unanimous = "all on one side of the margin";
+  else if (metric.compared_by == ComparedBy::ratio)
+    finding.unanimous = "all on one side of 1";
+  return finding;
+}
+
 bool compares_levels(const Hypothesis& hypothesis) { return !hypothesis.under.empty() || !hypothesis.versus.empty(); }
 
 /// The difference is to be the same one under both, so they name other axes than its sides, and the same.
@@ -203,9 +215,7 @@ Region Difference::region(const Study& study, const Hypothesis& hypothesis) cons
   return beyond_margin(study, hypothesis);
 }
 Finding Difference::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
-  Finding finding = compare(values, hypothesis, false, region(values.study(), hypothesis));
-  finding.expected = direction(values, hypothesis);
-  return finding;
+  return compare_direction(values, hypothesis, false);
 }
 
 std::string Equivalence::words(const Hypothesis& h) const {
@@ -238,9 +248,7 @@ Region Interaction::region(const Study& study, const Hypothesis& hypothesis) con
   return beyond_margin(study, hypothesis);
 }
 Finding Interaction::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
-  Finding finding = compare(values, hypothesis, true, region(values.study(), hypothesis));
-  finding.expected = direction(values, hypothesis);
-  return finding;
+  return compare_direction(values, hypothesis, true);
 }
 void Interaction::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
   Comparison::check(study, hypothesis, complain);

@@ -40,6 +40,10 @@ TEST_CASE("a margin has to be exceeded") {
   CHECK(judged(lower(0.5), around(1), around_too(0.5)).verdict == Verdict::undecided);
   CHECK(judged(lower(0.6), around(1), around_too(0.5)).verdict == Verdict::refuted);
   CHECK(contains(judged(lower(0.4), around(1), around_too(0.5)).reason, "lower than 0 by more than 0.4 nats"));
+  // Differences of both signs, none of them as low as the margin.
+  const HypothesisResult mixed = judged(lower(0.4), around(1), around_too(1));
+  CHECK(mixed.verdict == Verdict::refuted);
+  CHECK(contains(mixed.reason, "p = 0.001953 (all on one side of the margin, the smallest there is; "));
 }
 
 TEST_CASE("axes that neither side names are averaged over, arm by its like") {
@@ -201,6 +205,7 @@ TEST_CASE("times are compared as ratios, and a margin is a factor") {
   CHECK(result.verdict == Verdict::refuted);
   times.study.hypotheses[0].margin = 0;  // none
   CHECK(contains(times.judged().reason, "(lower than 1)"));
+  CHECK(contains(times.judged().reason, "(all on one side of 1, the smallest there is; "));
 }
 
 TEST_CASE("a censored time keeps its order and loses its size") {
