@@ -13,6 +13,13 @@
 namespace surd {
 namespace {
 
+/// "optimizer.learning_rate, train.clip_norm by loss, search: in_turn"
+std::string words_of(const Tuning& tuning) {
+  std::vector<std::string> keys;
+  for (const TuningAxis& axis : tuning.axes) keys.push_back(axis.key);
+  return fmt::format("{} by {}, search: {}", fmt::join(keys, ", "), tuning.metric, name_of(tuning.search));
+}
+
 void expect_same_arms(const Study& planned, const Study& pilot) {
   const auto arms_of = [](const Study& study) {
     std::vector<std::string> names;
@@ -23,10 +30,10 @@ void expect_same_arms(const Study& planned, const Study& pilot) {
                "has other axes or levels than the study; name the folder of a study that has the same");
   expect_usage(!planned.tuning || pilot.tuning, "--pilot",
                "has no tuning, and the study has one; name the folder of a study that has one too");
-  if (planned.tuning)
-    expect_usage(planned.tuning->metric == pilot.tuning->metric, "--pilot",
-                 "is tuned by {}, and the study by {}; name the folder of a study that is tuned alike",
-                 pilot.tuning->metric, planned.tuning->metric);
+  if (!planned.tuning) return;
+  const std::string own = words_of(*planned.tuning), its = words_of(*pilot.tuning);
+  expect_usage(own == its, "--pilot", "tunes {}, and the study {}; name the folder of a study that is tuned alike", its,
+               own);
 }
 
 /// Measures the pilot's differences of one comparison; there is an obstacle where they have no deviation.

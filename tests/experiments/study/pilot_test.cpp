@@ -94,7 +94,19 @@ TEST_CASE("a pilot must have the arms of the study") {
   CHECK_THROWS_AS(expect_from_pilot(tuned, planned, results.known()), UsageError);
   Study otherwise = tuned;
   otherwise.tuning->metric = "accuracy";
-  CHECK_THROWS_AS(expect_from_pilot(tuned, otherwise, results.known()), UsageError);
+  CHECK_THROWS_WITH_AS(expect_from_pilot(tuned, otherwise, results.known()),
+                       "--pilot: tunes optimizer.learning_rate by accuracy, search: in_turn, and the study "
+                       "optimizer.learning_rate by final_loss, search: in_turn; name the folder of a study that is "
+                       "tuned alike",
+                       UsageError);
+  for (const bool key : {true, false}) {
+    Study unlike = tuned;
+    if (key)
+      unlike.tuning->axes[0].key = "train.clip_norm";
+    else
+      unlike.tuning->search = TuningSearch::jointly;
+    CHECK_THROWS_AS(expect_from_pilot(tuned, unlike, results.known()), UsageError);
+  }
   CHECK(expect_from_pilot(planned, otherwise, results.known()).empty());  // its tuning is not asked
 }
 
