@@ -38,11 +38,14 @@ int study_group_check(const StudyCheckArguments& arguments) {
   return code;
 }
 
-std::vector<PilotFinding> pilot_of(const Study& study, const std::string& path) {
+/// What the pilot in a folder lets one expect of the study, in lines.
+std::vector<std::string> lines_of_pilot(const Study& study, const std::string& path) {
   const StudyFolder folder(path);
   const Study pilot = folder.study();
   StudyResults results(folder, StudyResults::Parts::all);
-  return expect_from_pilot(study, pilot, results.known());
+  std::vector<std::string> lines = pilot_lines(study, expect_from_pilot(study, pilot, results.known()));
+  for (std::string& line : pilot_doubts(study, pilot)) lines.push_back(std::move(line));
+  return lines;
 }
 
 /// Returns 0 where each hypothesis can be decided, and 1 where one cannot.
@@ -53,12 +56,14 @@ int study_check_command(const StudyCheckArguments& arguments) {
   const Decidability decidability = decidability_of(study);
   StudyCounts counts;
   counts.planned = plan(study, [](const std::string&) { return nullptr; }).size();
+  // Before anything is measured or printed, because it may be refused.
+  const std::vector<std::string> pilot =
+      arguments.pilot.empty() ? std::vector<std::string>() : lines_of_pilot(study, arguments.pilot);
   Console console;
   for (const std::string& line : describe(study)) console.line(line);
   for (const std::string& line : outlook(study, counts, arguments.jobs.value_or(usual_jobs(study)))) console.line(line);
   for (const std::string& line : decidability_lines(study, decidability)) console.line(line);
-  if (!arguments.pilot.empty())
-    for (const std::string& line : pilot_lines(study, pilot_of(study, arguments.pilot))) console.line(line);
+  for (const std::string& line : pilot) console.line(line);
   return decidability.undecidable() == 0 ? exit_done : exit_failed;
 }
 

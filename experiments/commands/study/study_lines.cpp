@@ -161,6 +161,26 @@ std::vector<std::string> pilot_lines(const Study& study, const std::vector<Pilot
   return lines;
 }
 
+std::vector<std::string> pilot_doubts(const Study& study, const Study& pilot) {
+  constexpr std::size_t few = 3;
+  const std::string indent(12, ' ');
+  std::vector<std::string> lines;
+  if (pilot.seeds.size() <= few)
+    append(lines, wrapped(fmt::format("it has {} seed{}, and even of three a deviation comes out below half the true "
+                                      "one in one pilot of five; give it more",
+                                      pilot.seeds.size(), pilot.seeds.size() == 1 ? "" : "s"),
+                          indent, indent, screen_width));
+  const auto shared = std::count_if(pilot.seeds.begin(), pilot.seeds.end(), [&](std::uint64_t seed) {
+    return std::find(study.seeds.begin(), study.seeds.end(), seed) != study.seeds.end();
+  });
+  if (shared > 0)
+    append(lines, wrapped(fmt::format("{} of its seeds {} the study's; unless its runs are shorter, what was written "
+                                      "with them in sight is not tested by them",
+                                      shared, shared == 1 ? "is" : "are"),
+                          indent, indent, screen_width));
+  return lines;
+}
+
 std::vector<std::string> failures(const Study& study, StudyResults& results) {
   std::vector<std::string> lines;
   std::size_t failed = 0;

@@ -19,6 +19,8 @@ std::vector<std::string> decidability_lines(const Study& study, const Decidabili
 std::vector<std::string> undecidable_lines(const Study& study, const Decidability& decidability);
 /// What a pilot lets one expect of each comparison.
 std::vector<std::string> pilot_lines(const Study& study, const std::vector<PilotFinding>& findings);
+/// What speaks against relying on it: few seeds, or those of the study; empty where nothing does.
+std::vector<std::string> pilot_doubts(const Study& study, const Study& pilot);
 /// Each failed run and why, two lines or more.
 std::vector<std::string> failures(const Study& study, StudyResults& results);
 /// How far it is: counts, a table of arms, failures.

@@ -145,6 +145,24 @@ TEST_CASE("what a pilot says is told beside the margin, of ratios as factors") {
   CHECK(contains(text(), "- It is so\n              some of the pilot's values are censored\n"));
 }
 
+TEST_CASE("what speaks against a pilot is told: few seeds, or the study's own") {
+  const auto doubts = [](const Study& study, const Study& pilot) {
+    const auto lines = pilot_doubts(study, pilot);
+    for (const std::string& line : lines) CHECK(line.size() <= 80);
+    return fmt::format("{}", fmt::join(lines, "\n"));
+  };
+  Study pilot = two_arms(4);
+  for (std::uint64_t& seed : pilot.seeds) seed += 100;
+  CHECK(doubts(two_arms(8), pilot) == "");
+  pilot.seeds.pop_back();
+  CHECK(contains(doubts(two_arms(8), pilot), "it has 3 seeds, and even of three a deviation"));
+  CHECK_FALSE(contains(doubts(two_arms(8), pilot), "the study's"));
+  CHECK(contains(doubts(two_arms(8), two_arms(9)), "8 of its seeds are the study's; unless its runs are shorter"));
+  CHECK_FALSE(contains(doubts(two_arms(8), two_arms(9)), "it has"));
+  pilot.seeds.back() = 2;
+  CHECK(contains(doubts(two_arms(8), pilot), "1 of its seeds is the study's"));
+}
+
 TEST_CASE("study check --pilot reads the folder of a study that was tried") {
   const StudyFile study;
   const std::string file = study.write(StudyFile::whole(std::string(study_rest) +
@@ -160,6 +178,9 @@ TEST_CASE("study check --pilot reads the folder of a study that was tried") {
   CHECK(check.exit_code == 0);
   CHECK(contains(check.output, "pilot       what 8 of 10 studies would find"));
   CHECK(contains(check.output, "(3 seeds): an effect of "));
+  CHECK(contains(check.output, "\n            it has 3 seeds, and even of three"));
+  CHECK(contains(check.output, "\n            3 of its seeds are the study's; unless"));
   const Outcome nothing = program("study check " + file + " --pilot " + study.directory.path("nowhere"));
   CHECK(nothing.exit_code == 2);
+  CHECK_FALSE(contains(nothing.output, "runs  "));  // refused before anything is measured
 }
