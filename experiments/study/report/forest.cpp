@@ -147,14 +147,11 @@ RowWords words_of(const Study& study, const HypothesisResult& result) {
   for (const Check& one : result.checks) words.seeds = std::max(words.seeds, one.seeds.size());
   const std::size_t all = result.checks.size();
   if (all == 1) return words;
-  const auto in = std::count_if(result.checks.begin(), result.checks.end(), [](const Check& c) {
-    return c.region ? contains(*c.region, c.effect.value) : c.verdict == Verdict::supported;
-  });
+  const bool in = check.region ? contains(*check.region, check.effect.value) : check.verdict == Verdict::supported;
   words.about = fmt::format("{} in {} {}", what, all, curves ? "pairs of arms" : "cases");
-  words.expected =
-      fmt::format("{}: {}, {}; {}", static_cast<std::size_t>(in) == all ? "nearest to failing" : "furthest off",
-                  check.label, words.effect, words.expected);
-  words.effect = fmt::format("{} of {} as expected", in, all);
+  words.expected = fmt::format("{}: {}, {}; {}", in ? "nearest to failing" : "furthest off", check.label, words.effect,
+                               words.expected);
+  words.effect = held_in(result.checks);
   return words;
 }
 

@@ -17,7 +17,7 @@ std::string claim_answer(const ClaimResult& claim);
 /// What a row says beside its drawing.
 struct RowWords {
   std::string about;     ///< "final_loss: alpha=sqrt(d) - alpha=one"
-  std::string effect;    ///< "0.42 times [0.38, 0.47]"; of several checks "35 of 38 as expected"
+  std::string effect;    ///< "0.42 times [0.38, 0.47]"; of several checks "holds in 35 of 38 cases"
   std::string expected;  ///< "expected below 0.91 times"; of several checks also which is the furthest off
   std::size_t seeds = 0;
   std::string p;  ///< after Holm; "" where there is none

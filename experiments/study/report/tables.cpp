@@ -3,6 +3,7 @@
 #include "experiments/study/execution/study_folder.hpp"
 #include "experiments/study/file/claims.hpp"
 #include "experiments/study/report/forest.hpp"
+#include "experiments/study/verdicts/finding.hpp"
 
 #include <fmt/format.h>
 
@@ -61,9 +62,8 @@ std::string evidence(const StudyRuns& runs, const HypothesisResult& result) {
     text = fmt::format("effect {} on {}, {} seeds", effect_text(check),
                        hypothesis.metric.empty() ? "the loss curve" : hypothesis.metric, check.seeds.size());
   } else if (!result.checks.empty()) {
-    const auto good = std::count_if(result.checks.begin(), result.checks.end(),
-                                    [](const Check& check) { return check.verdict == Verdict::supported; });
-    text = fmt::format("{} of {} arms as expected in {}", good, result.checks.size(), hypothesis.metric);
+    text =
+        fmt::format("{} {}", hypothesis.metric.empty() ? "the loss curve" : hypothesis.metric, held_in(result.checks));
     const auto worst = std::max_element(result.checks.begin(), result.checks.end(), [](const auto& a, const auto& b) {
       const auto off = [](const Check& c) { return std::abs(c.effect.value.nearest() - c.expected.value_or(0)); };
       return off(a) < off(b);

@@ -156,6 +156,12 @@ Verdict all_of(const std::vector<Check>& checks) {
   return verdict;
 }
 
+std::string held_in(const std::vector<Check>& checks) {
+  const auto held = std::count_if(checks.begin(), checks.end(),
+                                  [](const Check& check) { return check.verdict == Verdict::supported; });
+  return fmt::format("holds in {} of {} cases", held, checks.size());
+}
+
 std::string observation_of(const std::string& what, const std::vector<Check>& checks, const std::string& unit,
                            bool far_is_good) {
   const Check& worst = worst_of(checks, far_is_good);
@@ -163,9 +169,7 @@ std::string observation_of(const std::string& what, const std::vector<Check>& ch
   const std::string number = text_of(worst.effect, unit);
   const std::string target = worst.expected ? fmt::format(" for {}", short_number(*worst.expected)) : "";
   if (checks.size() == 1) return fmt::format("{} of {} is {}{}", what, worst.label, number, target);
-  const auto held = std::count_if(checks.begin(), checks.end(),
-                                  [](const Check& check) { return check.verdict == Verdict::supported; });
-  return fmt::format("{} holds in {} of {} cases; {} {} is {}{}", what, held, checks.size(),
+  return fmt::format("{} {}; {} {} is {}{}", what, held_in(checks),
                      worst.verdict == Verdict::supported ? "the nearest to failing," : "in", worst.label, number,
                      target);
 }
@@ -196,6 +200,7 @@ std::vector<HypothesisResult> conclude(std::vector<Finding> findings, std::size_
     if (!finding.obstacle.empty()) result.verdict = Verdict::undecided;
     if (result.verdict == Verdict::undecided && (finding.tested || !finding.obstacle.empty()))
       for (Check& check : result.checks) check.verdict = Verdict::undecided;
+    if (finding.observe) finding.observed = finding.observe(result.checks);
     result.reason = reason(finding, looks);
     results.push_back(std::move(result));
   }

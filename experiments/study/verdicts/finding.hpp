@@ -17,6 +17,8 @@ struct Finding {
   /// Whether it is one of the tests whose p values are adjusted together, be it only once all runs have ended.
   bool tested = false;
   std::string observed;  ///< "final_loss of alpha=one minus alpha=sqrt(d) is -0.2 nats [-0.3, -0.1]"
+  /// Of several checks: what was observed, once it is known which of them hold. Takes the place of `observed`.
+  std::function<std::string(const std::vector<Check>& checks)> observe;
   std::string expected;  ///< "lower than 0"
   std::string obstacle;  ///< why nothing can be decided; "" where it can
   std::string context;   ///< "10 seeds, nothing tuned"
@@ -55,6 +57,9 @@ std::string text_of(const MetricValue& value, const std::function<std::string(do
 std::string text_of(const Estimate& estimate, const std::string& unit);
 /// The verdict over checks that must all hold: refuted where one is, supported where all are, else undecided.
 Verdict all_of(const std::vector<Check>& checks);
+/// "holds in 2 of 3 cases": of how many checks it is decided that they are as expected. Where the hypothesis is
+/// undecided none is, wherever the estimates lie.
+std::string held_in(const std::vector<Check>& checks);
 /// Says how many checks hold, and gives the numbers of the worst one: "final_loss holds in 2 of 3 cases; in d=256 is
 /// 1.6 nats [1.5, 1.7]". A check that failed is worse than an undecided one, which is worse than one that held; among
 /// these, the worst is the farthest from what is expected, or the nearest where `far_is_good`.

@@ -85,7 +85,9 @@ Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, 
   finding.tested = all_seeds.size() >= fewest_seeds;
   finding.unanimous = "all seeds agree";
   if (finding.obstacle.empty() && evidence.size() == groups.size()) finding.judge(all_of(evidence));
-  finding.observed = observation_of(number.what, finding.result.checks, number.unit, number.far_is_good);
+  finding.observe = [what = number.what, unit = number.unit, far_is_good = number.far_is_good](const auto& checks) {
+    return observation_of(what, checks, unit, far_is_good);
+  };
   finding.context = "pseudo-median of " + context_of(values, all_seeds.size(), {side.regime}, tally);
   return finding;
 }

@@ -81,9 +81,10 @@ Finding Identical::examine(const StudyValues& values, const Hypothesis& hypothes
   }
   finding.obstacle = obstacle_of(study.seeds.size(), tally);
   finding.result.verdict = all_of(finding.result.checks);
-  finding.observed =
-      observation_of(same ? "the largest distance of the loss curves" : "the smallest distance of the loss curves",
-                     finding.result.checks, "nats", !same);
+  finding.observe = [same](const std::vector<Check>& checks) {
+    return observation_of(fmt::format("the {} distance of the loss curves", same ? "largest" : "smallest"), checks,
+                          "nats", !same);
+  };
   finding.context = context_of(values, study.seeds.size(), {arm.regime, against.regime}, tally);
   return finding;
 }

@@ -142,7 +142,7 @@ TEST_CASE("the first screen has the question, the answer in a sentence and a row
   CHECK(contains(rows[3], "class=\"arrow supported\""));
   CHECK(contains(rows[4], "expected between −0.02 and 0.02"));
   CHECK(contains(rows[4], "<span aria-hidden=\"true\">✗</span> refuted"));
-  CHECK(contains(rows[5], "2 of 4 as expected"));
+  CHECK(contains(rows[5], "holds in 2 of 4 cases"));
   CHECK(contains(rows[5], "furthest off: alpha=&lt;one&gt;, d_k=4, 0.465 [0.46, 0.47]; expected 0.5 ± 0.025"));
   CHECK(contains(rows[5], "how far each is from its own expected value, in tolerances"));
   std::size_t points = 0;

@@ -59,6 +59,13 @@ TEST_CASE("a value is where its formula says, in every arm selected") {
   CHECK(refuted.checks[2].verdict == Verdict::refuted);
   CHECK(contains(refuted.reason, "holds in 1 of 3 cases; in d=256 is 1.6 nats"));
 
+  // Two tests of six seeds: each is small enough alone, and neither is decided, in no case.
+  Widths six(0.01, 6);
+  six.study.hypotheses = {value("sqrt(d) / 10", 0.1), value("sqrt(d) / 10", 0.2)};
+  const HypothesisResult corrected = analyse(six.study, six.results.known()).hypotheses[0];
+  CHECK(corrected.verdict == Verdict::undecided);
+  CHECK(contains(corrected.reason, "final_loss holds in 0 of 3 cases; in d="));
+
   Hypothesis relative = value("sqrt(d) / 10", 0.02);
   relative.relative = true;
   CHECK(widths_study.judged(relative).verdict == Verdict::supported);

@@ -128,6 +128,14 @@ TEST_CASE_FIXTURE(Exported, "the verdicts as a table for a paper") {
   CHECK(std::count(markdown.begin(), markdown.end(), '\n') == 4);
   results.remove(1, 6);
   CHECK(contains(verdicts_as_latex(study, analyse(study, results.known())), "% 1 of 12 runs have not ended.\n"));
+  // What is not decided holds nowhere, be the estimates where they are expected.
+  Hypothesis low = hypothesis_of("value", {}, {}, "at_most");
+  low.formula = "1.2";
+  study.hypotheses = {low};
+  const HypothesisResult open = analyse(study, results.known()).hypotheses[0];
+  CHECK(open.verdict == Verdict::undecided);
+  CHECK(contains(open.reason, "holds in 0 of 2 cases"));
+  CHECK(contains(verdicts_as_markdown(study, analyse(study, results.known())), "| holds in 0 of 2 cases |"));
   study.quick = true;
   CHECK(contains(verdicts_as_markdown(study, analysis), "**A quick run, cut down to be tried"));
 }
