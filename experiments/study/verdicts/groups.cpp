@@ -15,6 +15,23 @@ std::size_t numbers_along(const Study& study, const std::string& over, const std
   return numbers.size();
 }
 
+/// Says that a group has fewer numbers along the axis of a hypothesis than it takes; "" where all have enough. Without
+/// such an axis, none are taken.
+std::string too_few_numbers(const Study& study, const Hypothesis& hypothesis, const std::vector<ArmGroup>& groups,
+                            std::size_t fewest) {
+  for (const ArmGroup& group : groups) {
+    const std::size_t numbers = fewest > 0 ? numbers_along(study, hypothesis.over, group.arms) : fewest;
+    if (numbers < fewest)
+      return fmt::format("a {} needs {} numbers of '{}' or more, and arm '{}' has {} to be compared with; {}",
+                         hypothesis.kind, fewest == 2 ? "two" : "three", hypothesis.over,
+                         shown(study.arms[group.arms.front()].name), numbers == 1 ? "no other" : "one other",
+                         numbers == 1
+                             ? fmt::format("let 'arm' leave '{}' free, or name levels of further axes", hypothesis.over)
+                             : "of two, a difference says as much");
+  }
+  return "";
+}
+
 }  // namespace
 
 std::vector<ArmGroup> groups_along(const Study& study, const std::string& over, const std::vector<std::size_t>& arms) {
@@ -31,7 +48,8 @@ std::vector<ArmGroup> groups_along(const Study& study, const std::string& over, 
   return groups;
 }
 
-bool check_over(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain) {
+bool check_over(const Study& study, const Hypothesis& hypothesis, std::size_t fewest_numbers,
+                const Statement::Complain& complain) {
   const auto refuse = [&](const std::string& message) {
     complain("over", message);
     return false;
@@ -43,23 +61,17 @@ bool check_over(const Study& study, const Hypothesis& hypothesis, const Statemen
     return refuse(fmt::format("there is no axis '{}'{}", over, not_among(hypothesis.over, study.axis_names())));
   if (!std::all_of(axis->levels.begin(), axis->levels.end(), [](const Level& l) { return l.value.has_value(); }))
     return refuse(fmt::format("every level of '{}' must have a value", over));
-  for (const ArmGroup& group : groups_along(study, hypothesis.over, study.select(hypothesis.arm)))
-    if (numbers_along(study, hypothesis.over, group.arms) < 2)
-      return refuse(
-          fmt::format("a {} needs two numbers of '{}' or more, and arm '{}' has no other to be compared with; "
-                      "let 'arm' leave '{}' free, or name levels of further axes",
-                      hypothesis.kind, over, shown(study.arms[group.arms.front()].name), over));
-  return true;
+  const auto groups = groups_along(study, hypothesis.over, study.select(hypothesis.arm));
+  const std::string few = too_few_numbers(study, hypothesis, groups, fewest_numbers);
+  return few.empty() || refuse(few);
 }
 
 Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, const Side& side,
                        const std::vector<ArmGroup>& groups, const GroupNumber& number) {
   const std::vector<std::uint64_t>& all_seeds = values.seeds(values.study().metric(hypothesis.metric));
   Finding finding;
-  if (groups.empty()) finding.obstacle = "the study has no such arm";
-  for (const ArmGroup& group : groups)
-    if (!hypothesis.over.empty() && numbers_along(values.study(), hypothesis.over, group.arms) < 2)
-      finding.obstacle = fmt::format("a {} needs two levels of '{}' or more", hypothesis.kind, hypothesis.over);
+  finding.obstacle = groups.empty() ? "the study has no such arm"
+                                    : too_few_numbers(values.study(), hypothesis, groups, number.fewest_numbers);
   if (!finding.obstacle.empty()) return finding;
 
   Tally tally(values);

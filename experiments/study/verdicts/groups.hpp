@@ -18,9 +18,10 @@ struct ArmGroup {
 /// The arms along an axis for every combination of the other axes' levels.
 std::vector<ArmGroup> groups_along(const Study& study, const std::string& over, const std::vector<std::size_t>& arms);
 
-/// Complains where `over` is no axis whose levels all have a number, or where a group along it has one number alone.
-/// Returns whether all is well.
-bool check_over(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain);
+/// Complains where `over` is no axis whose levels all have a number, or where a group along it has fewer than so many
+/// different ones. Returns whether all is well.
+bool check_over(const Study& study, const Hypothesis& hypothesis, std::size_t fewest_numbers,
+                const Statement::Complain& complain);
 
 /// How the number of a group is found and where it is expected.
 struct GroupNumber {
@@ -30,7 +31,8 @@ struct GroupNumber {
   std::function<std::optional<MetricValue>(Tally& tally, const ArmGroup& group, std::uint64_t seed)> in_seed;
   /// On that scale; nothing where that is not known. May note in the check what is expected.
   std::function<std::optional<Region>(const ArmGroup& group, Check& check)> region;
-  bool far_is_good = false;  ///< see observation_of()
+  std::size_t fewest_numbers = 0;  ///< how many different ones the axis `over` must have in each group
+  bool far_is_good = false;        ///< see observation_of()
 };
 /// Makes a check for each group, and judges them together once all regions are known.
 Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, const Side& side,

@@ -5,6 +5,9 @@
 namespace surd {
 namespace {
 
+// Over two, Kendall's tau of a seed is 1 or -1, and seeds of opposite signs tie: nine of ten that rise decide nothing.
+constexpr std::size_t fewest_of_a_trend = 3;
+
 /// A value of the metric at a number of the axis.
 struct TrendPoint {
   double x;
@@ -32,7 +35,7 @@ void TrendOptions::fields(Fields& f) {
   f("metric", metric, "of which");
   f("regime", regime, "one rate for all arms, or each arm's own best");
   f("arm", arm, "levels by axis, e.g. {task: reverse, rho: '1.41'}; an axis that is not named is free");
-  f("over", over, "the axis whose numbers are x");
+  f("over", over, "the axis whose numbers are x, three or more");
   f("expect", expect, "of the metric along that axis");
   f.rule(!expect.text().empty(), "expect", "is required where kind is trend: rising or falling");
 }
@@ -43,7 +46,7 @@ std::string Trend::words(const Hypothesis& h) const {
 
 void Trend::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
   Statement::check(study, hypothesis, complain);
-  check_over(study, hypothesis, complain);
+  check_over(study, hypothesis, fewest_of_a_trend, complain);
 }
 
 Finding Trend::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
@@ -51,6 +54,7 @@ Finding Trend::examine(const StudyValues& values, const Hypothesis& hypothesis) 
   const MetricSpec& metric = study.metric(hypothesis.metric);
   const Side side(study, hypothesis, hypothesis.arm);
   GroupNumber number{fmt::format("the rank correlation of {} with {}", metric.name, hypothesis.over), "", {}, {}, {}};
+  number.fewest_numbers = fewest_of_a_trend;
   number.far_is_good = true;
   number.in_seed = [&](Tally& tally, const ArmGroup& group, std::uint64_t seed) -> std::optional<MetricValue> {
     std::vector<TrendPoint> points;

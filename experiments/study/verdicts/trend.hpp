@@ -10,7 +10,8 @@ struct TrendOptions : StatementOptions {
 };
 /// The metric rises, or falls, over the numbers of the axis `over`, in every combination of the other axes' levels that
 /// `arm` selects. What is measured in a seed is Kendall's tau (1938) of the metric over those numbers: 1 where every
-/// two arms are in rising order, -1 where all are in falling order. It asks for no shape, as a slope does.
+/// two arms are in rising order, -1 where all are in falling order. It asks for no shape, as a slope does, and for
+/// three numbers or more: of two, a difference says as much, and has far more power.
 class Trend : public Statement {
  public:
   using Options = TrendOptions;

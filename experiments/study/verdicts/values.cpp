@@ -9,6 +9,8 @@
 namespace surd {
 namespace {
 
+constexpr std::size_t fewest_of_a_slope = 2;  // numbers of the axis it is taken over
+
 /// What a value or slope should be in an arm; empty where the formula needs V and that is not known.
 std::optional<double> expected_value(const Study& study, const Hypothesis& hypothesis, std::size_t arm,
                                      std::optional<double> vocabulary) {
@@ -129,6 +131,7 @@ Finding Slope::examine(const StudyValues& values, const Hypothesis& hypothesis) 
   const MetricSpec& metric = study.metric(hypothesis.metric);
   const Side side(study, hypothesis, hypothesis.arm);
   GroupNumber number{fmt::format("the slope of log {} over log {}", metric.name, hypothesis.over), "", {}, {}, {}};
+  number.fewest_numbers = fewest_of_a_slope;
   number.in_seed = [&](Tally& tally, const ArmGroup& group, std::uint64_t seed) -> std::optional<MetricValue> {
     std::vector<double> x;
     std::vector<MetricValue> y;
@@ -154,7 +157,7 @@ Finding Slope::examine(const StudyValues& values, const Hypothesis& hypothesis) 
 void Slope::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
   Statement::check(study, hypothesis, complain);
   check_formula(study, hypothesis, complain);
-  if (!check_over(study, hypothesis, complain)) return;
+  if (!check_over(study, hypothesis, fewest_of_a_slope, complain)) return;
   const auto& levels = study.axes[study.axis_index(hypothesis.over)].levels;
   if (!std::all_of(levels.begin(), levels.end(), [](const Level& level) { return *level.value > 0; }))
     complain("over", fmt::format("every level of '{}' must have a value above 0", shown(hypothesis.over)));

@@ -124,7 +124,8 @@ TEST_CASE("a slope over an axis, for every combination of the others") {
   slope.formula = "0";
   CHECK(widths_study.judged(slope).verdict == Verdict::refuted);
   slope.arm = {{"d", "16"}};
-  CHECK(contains(widths_study.judged(slope).reason, "a slope needs two levels of 'd' or more"));
+  CHECK(contains(widths_study.judged(slope).reason,
+                 "a slope needs two numbers of 'd' or more, and arm 'd=16' has no other"));
 
   Study study = study_of({{"power", {{"half", 0.5}, {"one", 1.0}}}, {"d", widths}}, 6);
   Results results(study);
@@ -220,12 +221,12 @@ TEST_CASE("a trend is judged by the rank correlation with the numbers of an axis
 }
 
 TEST_CASE("a trend is one in every combination of the other axes, and knows what bounds leave open") {
-  Study study = study_of({{"d", {{"16", 16.0}, {"64", 64.0}}}, {"tie", {{"none", {}}, {"all", {}}}}}, 7);
+  Study study = study_of({{"d", widths}, {"tie", {{"none", {}}, {"all", {}}}}}, 7);
   Hypothesis trend = hypothesis_of("trend", {}, {}, "rising");
   trend.over = "d";
   study.hypotheses = {trend};
   Results results(study);
-  for (const std::size_t arm : {0, 1, 2, 3}) results.losses(arm, around(arm < 2 ? 1 : 2, 7));
+  for (const std::size_t arm : {0, 1, 2, 3, 4, 5}) results.losses(arm, around(arm < 2 ? 1 : arm < 4 ? 2 : 3, 7));
   HypothesisResult result = analyse(study, results.known()).hypotheses[0];
   REQUIRE(result.checks.size() == 2);
   REQUIRE(result.checks[0].region.has_value());  // which a report shades
@@ -234,7 +235,7 @@ TEST_CASE("a trend is one in every combination of the other axes, and knows what
   CHECK(result.checks[0].label == "tie=none");
   CHECK(result.checks[1].label == "tie=all");
   CHECK(result.verdict == Verdict::supported);
-  results.losses(3, around(0.5, 7));  // falls where the matrices are tied
+  results.losses(3, around(0.5, 7)), results.losses(5, around(0.25, 7));  // falls where the matrices are tied
   result = analyse(study, results.known()).hypotheses[0];
   CHECK(result.verdict == Verdict::refuted);
   CHECK(result.checks[0].verdict == Verdict::supported);
@@ -242,7 +243,8 @@ TEST_CASE("a trend is one in every combination of the other axes, and knows what
   study.hypotheses[0].arm = {{"tie", "none"}};
   CHECK(analyse(study, results.known()).hypotheses[0].verdict == Verdict::supported);
   study.hypotheses[0].arm = {{"d", "16"}};
-  CHECK(contains(analyse(study, results.known()).hypotheses[0].reason, "a trend needs two levels of 'd' or more"));
+  CHECK(contains(analyse(study, results.known()).hypotheses[0].reason,
+                 "a trend needs three numbers of 'd' or more, and arm 'd=16, tie=none' has no other"));
   study.hypotheses[0].arm = {{"tie", "none"}};
 
   // No run reaches the target: nothing is known of any order, and nothing is decided.

@@ -194,9 +194,12 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {hypothesis("kind: trend, metric: loss, over: scale, expect: rising"),
        "hypotheses[0].over: every level of 'scale' must have a value"},
       {hypothesis("kind: trend, metric: loss, over: rho, arm: {rho: low}, expect: rising"),
-       "hypotheses[0].over: a trend needs two numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other to "
-       "be "
-       "compared with; let 'arm' leave 'rho' free"},
+       "hypotheses[0].over: a trend needs three numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other to "
+       "be compared with; let 'arm' leave 'rho' free"},
+      {hypothesis("kind: trend, metric: loss, over: rho, expect: rising"),
+       "hypotheses[0].over: a trend needs three numbers of 'rho' or more, and arm 'scale=one, rho=low' has one other "
+       "to "
+       "be compared with; of two, a difference says as much"},
       {hypothesis("kind: slope, metric: loss, over: rho, arm: {rho: low}, formula: '1'"),
        "hypotheses[0].over: a slope needs two numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other"},
       {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}"),
@@ -287,7 +290,7 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {hypothesis("metric: loss, kind: slope, over: rho, formula: '1'") + hole,
        "hypotheses[0].over: a slope needs two numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other"},
       {hypothesis("metric: loss, kind: trend, over: rho, expect: rising") + hole,
-       "hypotheses[0].over: a trend needs two numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other"},
+       "hypotheses[0].over: a trend needs three numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other"},
       {hypothesis(
            "metric: loss, kind: interaction, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower, under: "
            "{rho: low}, versus: {rho: high}") +
