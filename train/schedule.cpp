@@ -12,11 +12,11 @@ double warmup_factor(std::uint64_t update, std::size_t warmup) {
   return update < warmup ? static_cast<double>(update) / static_cast<double>(warmup) : 1;
 }
 
-/// 0 at the end of the warm-up, 1 at the last update.
+/// 0 up to the first update after the warm-up, 1 only after the last update.
 double progress(std::uint64_t update, std::size_t warmup, std::size_t updates) {
   if (update <= warmup) return 0;
-  if (update >= updates) return 1;
-  return static_cast<double>(update - warmup) / static_cast<double>(updates - warmup);
+  if (update > updates) return 1;
+  return static_cast<double>(update - 1 - warmup) / static_cast<double>(updates - warmup);
 }
 
 }  // namespace
@@ -64,7 +64,9 @@ ScheduleRegistry& schedules() {
     ScheduleRegistry built_in("schedule");
     built_in.add<ConstantSchedule>("constant", "the same rate throughout");
     built_in.add<LinearSchedule>("linear", "warm-up, then a straight line down");
-    built_in.add<InverseSqrtSchedule>("inverse_sqrt", "warm-up, then 1/sqrt(update); 'noam' in other tools");
+    built_in.add<InverseSqrtSchedule>("inverse_sqrt",
+                                      "min(u / warmup, sqrt(warmup / u)) at update u: 1 at its peak, where 'noam' "
+                                      "elsewhere has (d_model warmup)^-1/2");
     built_in.add<CosineSchedule>("cosine", "warm-up, then half a cosine down");
     built_in.add<PlateauSchedule>("plateau", "lower when the validation loss stops falling");
     return built_in;

@@ -9,7 +9,8 @@
 
 namespace surd {
 
-/// Factor on the learning rate over the run. Updates count from 1.
+/// Factor on the learning rate over the run. Updates count from 1: the first update is made with factor(1), the last
+/// one of a run of `updates` with factor(updates).
 class Schedule {
  public:
   virtual ~Schedule() = default;
@@ -32,15 +33,28 @@ class ConstantSchedule : public Schedule {
   double factor(std::uint64_t) const override { return 1; }
 };
 
+/// Of every warm-up. fairseq and transformers count from 0, so that their first update does nothing.
+inline constexpr const char* warmup_help =
+    "update u = 1, 2, ... up to this one has the factor u / warmup; fairseq and transformers give it (u - 1) / warmup";
+
+/// Both schedules below are at 1 in the updates `warmup` and `warmup` + 1 and would be at final_factor in update
+/// `updates` + 1, so that the last update still moves something. After the warm-up, and throughout where there is none,
+/// these are the factors of fairseq's polynomial_decay, of transformers' schedules with warm-up and of PyTorch's
+/// CosineAnnealingLR with T_max = updates: they count updates from 0.
 struct DecayOptions {
   std::size_t warmup = 0;
   double final_factor = 0;
   void fields(Fields& f) {
-    f("warmup", warmup, "linear rise from 0 to the full rate", Unit{"updates"});
-    f("final_factor", final_factor, "factor at the last update", between(0, 1));
+    f("warmup", warmup, warmup_help, Unit{"updates"});
+    f("final_factor", final_factor,
+      "update u > warmup has final_factor + (1 - final_factor) s, with s = 1 - p (linear) or (1 + cos(pi p)) / 2 "
+      "(cosine), p = (u - 1 - warmup) / (updates - warmup); it would be reached one update after the last, as in "
+      "fairseq, transformers and PyTorch",
+      between(0, 1));
   }
 };
-/// Linear warm-up, then a straight line down to final_factor at the last update.
+/// Linear warm-up, then a straight line down: final_factor + (1 - final_factor) (1 - p), where
+/// p = (u - 1 - warmup) / (updates - warmup).
 class LinearSchedule : public Schedule {
  public:
   using Options = DecayOptions;
@@ -51,7 +65,8 @@ class LinearSchedule : public Schedule {
   std::size_t updates_;
   Options options_;
 };
-/// Linear warm-up, then half a cosine down to final_factor at the last update. Loshchilov & Hutter, arXiv 1608.03983.
+/// Linear warm-up, then half a cosine down: final_factor + (1 - final_factor) (1 + cos(pi p)) / 2, with the same p.
+/// Loshchilov & Hutter, arXiv 1608.03983, equation 5, without restarts.
 class CosineSchedule : public Schedule {
  public:
   using Options = DecayOptions;
@@ -65,10 +80,11 @@ class CosineSchedule : public Schedule {
 
 struct InverseSqrtOptions {
   std::size_t warmup = 400;
-  void fields(Fields& f) { f("warmup", warmup, "linear rise to the full rate", Unit{"updates"}, at_least(1)); }
+  void fields(Fields& f) { f("warmup", warmup, warmup_help, Unit{"updates"}, at_least(1)); }
 };
-/// min(u / warmup, sqrt(warmup / u)): the schedule of Vaswani et al., section 5.3, with its peak at the configured rate
-/// instead of d_model^-1/2 warmup^-1/2.
+/// min(u / warmup, sqrt(warmup / u)): the schedule of Vaswani et al., section 5.3, equation 3, with its peak, in update
+/// `warmup`, at the configured rate instead of d_model^-1/2 warmup^-1/2. The inverse_sqrt of fairseq and of
+/// transformers gives update u + 1 what update u has here.
 class InverseSqrtSchedule : public Schedule {
  public:
   using Options = InverseSqrtOptions;
@@ -85,14 +101,15 @@ struct PlateauOptions {
   std::size_t patience = 3;
   double min_factor = 0.01;
   void fields(Fields& f) {
-    f("warmup", warmup, "linear rise from 0 to the full rate", Unit{"updates"});
+    f("warmup", warmup, warmup_help, Unit{"updates"});
     f("decrease", decrease, "factor on the rate when the validation loss stops falling", fraction());
     f("patience", patience, "evaluations without a new lowest validation loss before that", Unit{"evaluations"},
       at_least(1));
     f("min_factor", min_factor, "the rate falls no lower than this share", between(0, 1));
   }
 };
-/// Lowers the rate when the validation loss stops falling.
+/// Linear warm-up, then 1 until the validation loss stops falling: after `patience` evaluations without a new lowest
+/// one the factor is multiplied by `decrease`, and they are counted anew.
 class PlateauSchedule : public Schedule {
  public:
   using Options = PlateauOptions;
