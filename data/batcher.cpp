@@ -16,8 +16,9 @@ std::size_t longer_side(const SentencePair& pair) { return std::max(pair.source.
 void BatcherOptions::fields(Fields& f) {
   f("batch_size", batch_size, "sentence pairs a batch; give either this or batch_tokens", at_least(1), Unit{"pairs"});
   f("batch_tokens", batch_tokens,
-    "most padded tokens a batch: pairs times the length of its longest source or target, eos included", at_least(1),
-    Unit{"tokens"});
+    "most padded tokens a batch: pairs times the length of its longest source or target, whichever is longer, eos "
+    "included; fairseq's --max-tokens with --required-batch-size-multiple 1",
+    at_least(1), Unit{"tokens"});
   f("bucketing", bucketing, "whether pairs of similar length share a batch, which saves padding");
   f("bucketing_window", bucketing_window, "pairs are sorted by length within windows of so many; default: all together",
     at_least(1), Unit{"pairs"}, When{bucketing, "bucketing is true"});

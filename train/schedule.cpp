@@ -64,9 +64,7 @@ ScheduleRegistry& schedules() {
     ScheduleRegistry built_in("schedule");
     built_in.add<ConstantSchedule>("constant", "the same rate throughout");
     built_in.add<LinearSchedule>("linear", "warm-up, then a straight line down");
-    built_in.add<InverseSqrtSchedule>("inverse_sqrt",
-                                      "min(u / warmup, sqrt(warmup / u)) at update u: 1 at its peak, where 'noam' "
-                                      "elsewhere has (d_model warmup)^-1/2");
+    built_in.add<InverseSqrtSchedule>("inverse_sqrt", "warm-up, then 1/sqrt(update); 'noam' in other tools");
     built_in.add<CosineSchedule>("cosine", "warm-up, then half a cosine down");
     built_in.add<PlateauSchedule>("plateau", "lower when the validation loss stops falling");
     return built_in;

@@ -33,7 +33,7 @@ class ConstantSchedule : public Schedule {
   double factor(std::uint64_t) const override { return 1; }
 };
 
-/// Of every warm-up. fairseq and transformers count from 0, so that their first update does nothing.
+/// Of a linear warm-up. fairseq and transformers count from 0, so that their first update does nothing.
 inline constexpr const char* warmup_help =
     "update u = 1, 2, ... up to this one has the factor u / warmup; fairseq and transformers give it (u - 1) / warmup";
 
@@ -80,7 +80,12 @@ class CosineSchedule : public Schedule {
 
 struct InverseSqrtOptions {
   std::size_t warmup = 400;
-  void fields(Fields& f) { f("warmup", warmup, warmup_help, Unit{"updates"}, at_least(1)); }
+  void fields(Fields& f) {
+    f("warmup", warmup,
+      "update u has the factor min(u / warmup, sqrt(warmup / u)), which fairseq and transformers give to update u + 1; "
+      "'noam' elsewhere is (d_model * warmup)^-1/2 times that",
+      Unit{"updates"}, at_least(1));
+  }
 };
 /// min(u / warmup, sqrt(warmup / u)): the schedule of Vaswani et al., section 5.3, equation 3, with its peak, in update
 /// `warmup`, at the configured rate instead of d_model^-1/2 warmup^-1/2. The inverse_sqrt of fairseq and of

@@ -93,9 +93,17 @@ bool improves(Metric metric, double value, double on) { return metric == Metric:
 void TrainOptions::fields(Fields& f) {
   f("updates", updates, "length of the run", Unit{"updates"}, at_least(1));
   batching.fields(f);
-  f("accumulate", accumulate, "batches an update", between(1, 10'000));
-  f("clip_norm", clip_norm, "gradients are scaled down to this global norm; null: never", above(0));
-  f("label_smoothing", label_smoothing, "share of the target spread evenly over the vocabulary (arXiv 1512.00567)",
+  f("accumulate", accumulate,
+    "batches an update; its loss is the sum over the target tokens of them all, divided by their number: eos counts, "
+    "padding does not",
+    between(1, 10'000));
+  f("clip_norm", clip_norm,
+    "largest L2 norm of the gradient of an update's loss, over all parameters together; a larger one is scaled down to "
+    "it, before weight decay; null: never",
+    above(0));
+  f("label_smoothing", label_smoothing,
+    "share s of the target spread evenly over all V words of the vocabulary, special ones included (arXiv 1512.00567, "
+    "section 7): s / V each, as in PyTorch, where fairseq gives s / (V - 1) to all but the true one",
     fraction());
   f("evaluate_every", evaluate_every, "evaluation on the validation split", Unit{"updates"}, at_least(1));
   f("evaluate_sequences", evaluate_sequences, "validation pairs that are translated for sequence_accuracy",

@@ -206,6 +206,28 @@ TEST_CASE("accumulated batches are one update of the larger batch") {
   }
 }
 
+TEST_CASE("loss and norm of an update are of the mean over the target tokens of all its batches, eos counted") {
+  std::vector<UpdateRecord> records;
+  for (const std::size_t accumulate : {1, 3})
+    for (const std::size_t replicas : {1, 2}) {
+      CAPTURE(accumulate);
+      CAPTURE(replicas);
+      TrainOptions options = tiny(replicas);
+      options.updates = 1;
+      options.label_smoothing = 0;
+      options.accumulate = accumulate;
+      options.batching.batch_size = accumulate == 1 ? 11 : 4;  // 11 pairs of 1 to 4 tokens: the last of 3 is smaller
+      Run run(options, "", 0.01, test::toy_options(0));
+      const Evaluation before = evaluate(run.toy.transformer, run.train_pairs, {64, 0});
+      run.on_update = [&](const UpdateRecord& record) { records.push_back(record); };
+      run.go();
+      CHECK(records.back().target_tokens == before.target_tokens);
+      CHECK(records.back().loss == doctest::Approx(before.loss).epsilon(1e-6));
+      CHECK(records.back().gradient_norm == doctest::Approx(records.front().gradient_norm).epsilon(1e-5));
+    }
+  CHECK(records.size() == 4);
+}
+
 TEST_CASE("a global norm above the limit is scaled down to it") {
   // Plain SGD: the update is the rate times the clipped gradient.
   for (const double limit : {1e-3, 1e6}) {

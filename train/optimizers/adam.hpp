@@ -12,14 +12,22 @@ struct AdamOptions : OptimizerOptions {
   double epsilon = 1e-9;
   void fields(Fields& f) {
     OptimizerOptions::fields(f);
-    f("beta1", beta1, "decay of the mean of gradients", fraction());
-    f("beta2", beta2, "decay of the mean of squared gradients", fraction());
-    f("epsilon", epsilon, "added to the root of the mean of squares", above(0));
+    f("beta1", beta1, "share of the mean of gradients that is kept: m = beta1 * m + (1 - beta1) * g", fraction());
+    f("beta2", beta2, "share of the mean of squares that is kept: v = beta2 * v + (1 - beta2) * g^2", fraction());
+    f("epsilon", epsilon,
+      "x loses rate * m' / (sqrt(v') + epsilon): outside the root, after bias correction, m' = m / (1 - beta1^u) and "
+      "v' = v / (1 - beta2^u) at update u, as in PyTorch",
+      above(0));
   }
 };
 
-/// Kingma & Ba, arXiv 1412.6980; the defaults of beta2 and epsilon are those of Vaswani et al., section 5.3. Weight
-/// decay is L2: added to the gradient.
+/// Kingma & Ba, arXiv 1412.6980, algorithm 1, in update t with g the clipped gradient + weight_decay x (L2):
+///
+///     m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2
+///     x -= rate m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon)
+///
+/// The paper's faster form (end of section 2), where epsilon is added to the root before its correction, is not used.
+/// The defaults of beta2 and epsilon are those of Vaswani et al., section 5.3.
 class Adam : public Optimizer {
  public:
   using Options = AdamOptions;
@@ -35,7 +43,9 @@ class Adam : public Optimizer {
   std::size_t first_moment_, second_moment_;
 };
 
-/// Adam with decoupled weight decay: x loses rate times weight_decay of itself. Loshchilov & Hutter, arXiv 1711.05101.
+/// Adam with decoupled weight decay: g is the clipped gradient alone, and x, as it was before the update, loses
+/// rate weight_decay x as well. Loshchilov & Hutter, arXiv 1711.05101, algorithm 2, whose decay has the schedule's
+/// factor but not the learning rate; here, as in PyTorch, it has both.
 class AdamW : public Adam {
  public:
   AdamW(ParameterSet& parameters, const Options& options) : Adam(parameters, options, true) {}

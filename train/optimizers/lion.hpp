@@ -10,14 +10,18 @@ struct LionOptions : OptimizerOptions {
 
   void fields(Fields& f) {
     OptimizerOptions::fields(f);
-    f("beta1", beta1, "share of the momentum in the direction of a step; the rest is the gradient", fraction());
-    f("beta2", beta2, "decay of the momentum, a mean of gradients", fraction());
+    f("beta1", beta1,
+      "share of the momentum in the direction of a step: x loses rate * sign(beta1 * m + (1 - beta1) * g)", fraction());
+    f("beta2", beta2, "share of the momentum that is kept, after the step: m = beta2 * m + (1 - beta2) * g",
+      fraction());
   }
 };
 
-/// Steps by the sign of a momentum: every element moves by the learning rate, so that rate should be 3 to 10 times
-/// smaller than Adam's, and weight_decay, which is decoupled, as much larger. Chen et al., arXiv 2302.06675,
-/// algorithm 2.
+/// Steps by the sign of a momentum. Chen et al., arXiv 2302.06675, algorithm 2, with g the clipped gradient:
+///
+///     x -= rate (sign(beta1 m + (1 - beta1) g) + weight_decay x);  m = beta2 m + (1 - beta2) g
+///
+/// Every element moves by the rate, so it should be 3 to 10 times smaller than Adam's, and weight_decay as much larger.
 class Lion : public Optimizer {
  public:
   using Options = LionOptions;

@@ -90,7 +90,7 @@ std::size_t Optimizer::add_slot(std::string name, const std::function<Shape(cons
 OptimizerRegistry& optimizers() {
   static OptimizerRegistry table = [] {
     OptimizerRegistry built_in("optimizer");
-    built_in.add<Sgd>("sgd", "stochastic gradient descent, with momentum or Nesterov's");
+    built_in.add<Sgd>("sgd", "stochastic gradient descent, with momentum or Nesterov's as PyTorch has them");
     built_in.add<Adam>("adam", "adaptive moments; weight decay is L2");
     built_in.add<AdamW>("adamw", "Adam with decoupled weight decay");
     built_in.add<Adafactor>("adafactor", "Adam's divisor from the means of a matrix's rows and columns");

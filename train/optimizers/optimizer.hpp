@@ -39,8 +39,12 @@ struct OptimizerOptions {
   std::vector<ParameterGroupOptions> groups;
 
   void fields(Fields& f) {
-    f("learning_rate", learning_rate, "the schedule's factor multiplies it", above(0));
-    f("weight_decay", weight_decay, "pull towards zero", at_least(0));
+    f("learning_rate", learning_rate,
+      "the rate of an update is this times the schedule's factor and the parameter's multipliers", above(0));
+    f("weight_decay", weight_decay,
+      "pull of a value x towards zero; L2 (sgd, adam): weight_decay * x is added to the clipped gradient; decoupled "
+      "(adamw, adafactor, lion): x loses rate * weight_decay * x",
+      at_least(0));
     f("groups", groups, "settings of single parameters");
   }
 };

@@ -13,8 +13,11 @@ struct SgdOptions : OptimizerOptions {
   bool nesterov = false;
   void fields(Fields& f) {
     OptimizerOptions::fields(f);
-    f("momentum", momentum, "share of the last step that is kept", fraction());
-    f("nesterov", nesterov, "look ahead along the momentum (Sutskever et al., ICML 2013)");
+    f("momentum", momentum,
+      "share of the velocity v that is kept: v = momentum * v + g, x loses rate * v; PyTorch's form without dampening, "
+      "where the classical one has the rate inside v",
+      fraction());
+    f("nesterov", nesterov, "x loses rate * (g + momentum * v) instead, with the new v (Sutskever et al., ICML 2013)");
     f.rule(!nesterov || momentum > 0, "nesterov", "needs a momentum above 0; set momentum: 0.9, or remove nesterov");
     const auto has_epsilon = [](const ParameterGroupOptions& group) { return group.epsilon.has_value(); };
     f.rule(std::none_of(groups.begin(), groups.end(), has_epsilon), "groups",
@@ -22,7 +25,13 @@ struct SgdOptions : OptimizerOptions {
   }
 };
 
-/// Stochastic gradient descent.
+/// Stochastic gradient descent, with g the clipped gradient + weight_decay x (L2):
+///
+///     v = momentum v + g;  x -= rate v;  with Nesterov's momentum x -= rate (g + momentum v)
+///
+/// This is PyTorch's form, without dampening. The classical one (Sutskever et al., ICML 2013, section 2) keeps
+/// v = momentum v - rate g: the same while the rate stays, but a change of the rate reaches the velocity bit by bit.
+/// Without momentum x -= rate g, and there is no slot.
 class Sgd : public Optimizer {
  public:
   using Options = SgdOptions;
