@@ -109,7 +109,7 @@ MultiHeadAttention::MultiHeadAttention(const Scope& scope, const AttentionPlace&
 }
 
 Variable MultiHeadAttention::normalized(Variable x, const RMSNorm* norm) const {
-  const Shape shape = x.shape();
+  const Shape& shape = x.shape();
   const Variable heads = reshape(x, {shape[0], shape[1], shape[2] / head_width_, head_width_});
   if (norm != nullptr) return reshape((*norm)(heads), shape);
   // The norm of a vector is sqrt(d_k) times its root mean square.
