@@ -34,30 +34,12 @@ inline double relative_deviation(const Tensor& actual, const Tensor& expected) {
   return difference / largest;
 }
 
-struct Golden {
+/// One file, whose path begins at tests/golden.
+struct GoldenFile {
   TensorFile file;
-  ParameterSet parameters;
-  std::unique_ptr<Transformer> model;
 
-  explicit Golden(const std::string& variant)
-      : file(read_safetensors(std::string(SURD_SOURCE_DIR) + "/tests/golden/" + variant + ".safetensors")) {
-    TransformerOptions options;
-    options.d_model = 16;
-    options.heads = 4;
-    options.encoder_layers = options.decoder_layers = 2;
-    options.feed_forward.set<PositionWiseFeedForward>("position_wise", {32});
-    options.norm.placement = metadata("placement") == "pre" ? NormPlacement::pre : NormPlacement::post;
-    const std::string tie = metadata("tie");
-    options.embedding.tie = tie == "all" ? Tie::all : tie == "decoder" ? Tie::decoder : Tie::none;
-    model = std::make_unique<Transformer>(Scope(parameters, 0), options, std::stoul(metadata("source_vocabulary")),
-                                          std::stoul(metadata("target_vocabulary")));
-    for (Parameter& parameter : parameters) {
-      const Tensor& value = tensor("parameter." + parameter.name);
-      expect(value.shape() == parameter.value.shape(), "golden", "'{}' is {} here, {} there", parameter.name,
-             parameter.value.shape(), value.shape());
-      parameter.value = value;
-    }
-  }
+  explicit GoldenFile(const std::string& path)
+      : file(read_safetensors(std::string(SURD_SOURCE_DIR) + "/tests/golden/" + path)) {}
 
   const std::string& metadata(const std::string& key) const { return file.metadata.at(key); }
 
@@ -80,6 +62,37 @@ struct Golden {
     std::vector<Integer> result;
     for (std::size_t i = 0; i < values.size(); ++i) result.push_back(static_cast<Integer>(values.data()[i]));
     return result;
+  }
+
+  /// Gives the parameters the file's values. Throws Error unless names and shapes are the same, none more or less.
+  void load(ParameterSet& parameters) const {
+    for (Parameter& parameter : parameters) {
+      const Tensor& value = tensor("parameter." + parameter.name);
+      expect(value.shape() == parameter.value.shape(), "golden", "'{}' is {} here, {} there", parameter.name,
+             parameter.value.shape(), value.shape());
+      parameter.value = value;
+    }
+    expect(count("parameter.") == parameters.size(), "golden", "{} parameters here, {} there", parameters.size(),
+           count("parameter."));
+  }
+};
+
+struct Golden : GoldenFile {
+  ParameterSet parameters;
+  std::unique_ptr<Transformer> model;
+
+  explicit Golden(const std::string& variant) : GoldenFile(variant + ".safetensors") {
+    TransformerOptions options;
+    options.d_model = 16;
+    options.heads = 4;
+    options.encoder_layers = options.decoder_layers = 2;
+    options.feed_forward.set<PositionWiseFeedForward>("position_wise", {32});
+    options.norm.placement = metadata("placement") == "pre" ? NormPlacement::pre : NormPlacement::post;
+    const std::string tie = metadata("tie");
+    options.embedding.tie = tie == "all" ? Tie::all : tie == "decoder" ? Tie::decoder : Tie::none;
+    model = std::make_unique<Transformer>(Scope(parameters, 0), options, std::stoul(metadata("source_vocabulary")),
+                                          std::stoul(metadata("target_vocabulary")));
+    load(parameters);
   }
 
   Batch batch(std::size_t index) const {
