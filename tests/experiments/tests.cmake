@@ -9,6 +9,7 @@ surd_tests(run IN experiments/run LIBRARY commands FLOAT
   configs_test.cpp
   fault_test.cpp
   from_docs_test.cpp
+  golden_presets_test.cpp
   presets_test.cpp
   resume_test.cpp
   run_files_test.cpp)

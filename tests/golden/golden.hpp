@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-/// The files that tests/golden/make_golden.py wrote, and the same model in surd.
+/// The files that tests/golden/make_golden.py and make_presets.py wrote, and make_golden.py's model in surd.
 namespace surd::test {
 
 /// The variants there are.
@@ -75,25 +75,6 @@ struct GoldenFile {
     expect(count("parameter.") == parameters.size(), "golden", "{} parameters here, {} there", parameters.size(),
            count("parameter."));
   }
-};
-
-struct Golden : GoldenFile {
-  ParameterSet parameters;
-  std::unique_ptr<Transformer> model;
-
-  explicit Golden(const std::string& variant) : GoldenFile(variant + ".safetensors") {
-    TransformerOptions options;
-    options.d_model = 16;
-    options.heads = 4;
-    options.encoder_layers = options.decoder_layers = 2;
-    options.feed_forward.set<PositionWiseFeedForward>("position_wise", {32});
-    options.norm.placement = metadata("placement") == "pre" ? NormPlacement::pre : NormPlacement::post;
-    const std::string tie = metadata("tie");
-    options.embedding.tie = tie == "all" ? Tie::all : tie == "decoder" ? Tie::decoder : Tie::none;
-    model = std::make_unique<Transformer>(Scope(parameters, 0), options, std::stoul(metadata("source_vocabulary")),
-                                          std::stoul(metadata("target_vocabulary")));
-    load(parameters);
-  }
 
   Batch batch(std::size_t index) const {
     const std::string name = fmt::format("batch.{}.", index);
@@ -113,6 +94,25 @@ struct Golden : GoldenFile {
       batch.indices.push_back(b);
     }
     return batch;
+  }
+};
+
+struct Golden : GoldenFile {
+  ParameterSet parameters;
+  std::unique_ptr<Transformer> model;
+
+  explicit Golden(const std::string& variant) : GoldenFile(variant + ".safetensors") {
+    TransformerOptions options;
+    options.d_model = 16;
+    options.heads = 4;
+    options.encoder_layers = options.decoder_layers = 2;
+    options.feed_forward.set<PositionWiseFeedForward>("position_wise", {32});
+    options.norm.placement = metadata("placement") == "pre" ? NormPlacement::pre : NormPlacement::post;
+    const std::string tie = metadata("tie");
+    options.embedding.tie = tie == "all" ? Tie::all : tie == "decoder" ? Tie::decoder : Tie::none;
+    model = std::make_unique<Transformer>(Scope(parameters, 0), options, std::stoul(metadata("source_vocabulary")),
+                                          std::stoul(metadata("target_vocabulary")));
+    load(parameters);
   }
 };
 
