@@ -173,8 +173,8 @@ void StudyReader::check_hypothesis(const Hypothesis& hypothesis, const YamlNode*
 
 void StudyReader::check_selector(const YamlNode& node, const Study& study, const std::string& path) {
   if (node.kind != YamlNode::Kind::mapping)
-    add(node.origin, path,
-        fmt::format("must be a mapping of levels by axis, such as {{tie: none}}; got {}", node.described()));
+    return add(node.origin, path,
+               fmt::format("must be a mapping of levels by axis, such as {{tie: none}}; got {}", node.described()));
   for (const YamlNode& child : node.children) {
     Names levels = names_of(Regime{});
     if (child.key != "regime") {

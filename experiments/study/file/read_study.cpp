@@ -159,9 +159,11 @@ StudyReader::Seeds StudyReader::seeds(const RawYaml& raw, const std::string& pat
 std::vector<Change> StudyReader::changes(const RawYaml& raw, const std::string& path) {
   std::vector<Change> changes;
   if (!raw.node) return changes;
-  if (raw.node->kind != YamlNode::Kind::mapping)
+  if (raw.node->kind != YamlNode::Kind::mapping) {
     add(raw.node->origin, path,
         fmt::format("must be a mapping of config keys, such as {{model.d_model: 32}}; got {}", raw.node->described()));
+    return changes;
+  }
   for (const YamlNode& child : raw.node->children) {
     if (child.key == "seed") {
       add(child.key_origin, path, "the runs have the study's seeds; remove it, and set 'seeds'");

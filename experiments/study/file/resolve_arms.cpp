@@ -127,7 +127,7 @@ void StudyReader::apply_quick(Study& study) {
 void StudyReader::keep_levels(Study& study) {
   const YamlNode& node = *fields_.quick.levels.node;
   if (node.kind != YamlNode::Kind::mapping)
-    add(node.origin, "quick.levels", fmt::format("must be a mapping of lists; got {}", node.described()));
+    return add(node.origin, "quick.levels", fmt::format("must be a mapping of lists; got {}", node.described()));
   for (const YamlNode& child : node.children) {
     const auto axis =
         std::find_if(study.axes.begin(), study.axes.end(), [&](const Axis& a) { return a.name == child.key; });

@@ -183,6 +183,12 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
        "study.yaml:17:14: hypotheses[0].metric: there is no metric 'los'; did you mean 'loss'?"},
       {hypothesis("metric: loss, arm: {scales: one}, against: {scale: sqrt_dim}, expect: lower"),
        "hypotheses[0].arm: there is no axis 'scales'; did you mean 'scale'?"},
+      {hypothesis("metric: loss, arm: [null], against: {scale: sqrt_dim}, expect: lower"),
+       "study.yaml:17:43: hypotheses[0].arm: must be a mapping of levels by axis, such as {tie: none}; got a list"},
+      {hypothesis("metric: loss, arm: {scale: one}, against: [[]], expect: lower"),
+       "study.yaml:17:66: hypotheses[0].against: must be a mapping of levels by axis, such as {tie: none}; got a list"},
+      {good + "quick: {levels: [null]}\n", "study.yaml:17:17: quick.levels: must be a mapping of lists; got a list"},
+      {good + "set: [[]]\n", "study.yaml:17:6: set: must be a mapping of config keys, such as"},
       {hypothesis("metric: loss, arm: {scale: on}, against: {scale: sqrt_dim}, expect: lower"),
        "hypotheses[0].arm: axis 'scale' has no level 'on'"},
       {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: les"),
@@ -356,6 +362,7 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
     CAPTURE(wrong.rest);
     CAPTURE(told);
     CHECK(contains(told, wrong.told));
+    CHECK(("\n" + told).find("\n: ") == std::string::npos);  // each has a place
   }
   CHECK(complaint(StudyFile::whole(good + tuning)).empty());
   CHECK(complaint(StudyFile::whole(tuned("key: optimizer.beta2, values: [0.9, 0.99], extensions: 0"))).empty());
