@@ -55,7 +55,8 @@ void StudyReader::read_metrics(Study& study) {
   if (study.tuning->metric.empty())
     add(origin, "tuning.metric", "is required" + not_among("", names));
   else if (found == names.end())
-    add(origin, "tuning.metric",
+    require(
+        !names_read("metrics"), origin, "tuning.metric",
         fmt::format("there is no metric '{}'{}", shown(study.tuning->metric), not_among(study.tuning->metric, names)));
   else
     require(!study.metrics[static_cast<std::size_t>(found - names.begin())].metric->of_tuning(), origin,
@@ -66,7 +67,7 @@ void StudyReader::check_metric(const MetricSpec& metric, const Study& study, con
   expect_name(metric.name, metric.origin, path + ".name");
   require(!includes(study.axis_names(), metric.name), metric.origin, path + ".name",
           fmt::format("an axis is called '{}' already; rename one", shown(metric.name)));
-  require(!metric.metric->of_tuning() || study.tuning, metric.origin, path + ".kind",
+  require(!metric.metric->of_tuning() || study.tuning || unread("tuning"), metric.origin, path + ".kind",
           fmt::format("{} is found from the tuning, and the study has none", metric.kind));
   if (!metric.metric->of_tuning() || !study.tuning) return;
   require(study.tuning->rates() != nullptr, metric.origin, path + ".kind",
@@ -124,6 +125,7 @@ std::optional<StudyReader::Names> StudyReader::names_of_expression(const std::st
 }
 
 void StudyReader::check_formulas(const Study& study) {
+  if (!axes_read() || !names_read("metrics")) return;
   Names numbers = axes_with_numbers(study);
   numbers.insert(numbers.begin(), "V");
   Names all = numbers, of_tuning;
@@ -157,18 +159,19 @@ void StudyReader::check_hypothesis(const Hypothesis& hypothesis, const YamlNode*
   const Statement::Complain complain = [&](const char* key, std::string message) {
     add(hypothesis.origin, fmt::format("{}.{}", path, key), std::move(message));
   };
-  if (hypothesis.claim != 0 &&
+  if (hypothesis.claim != 0 && !unread("claims") &&
       std::find(study.claims.begin(), study.claims.end(), hypothesis.claim) == study.claims.end())
     complain("claim", fmt::format("{} is none of the study's claims; add it to 'claims'", hypothesis.claim));
-  if (hypothesis.regime == Regime::tuned && !study.tuning)
+  if (hypothesis.regime == Regime::tuned && !study.tuning && !unread("tuning"))
     complain("regime", "is tuned, and the study has no tuning; add 'tuning', or make it shared");
+  if (!axes_read()) return;
   const std::size_t before = problems_.size();
   for (const char* key : {"arm", "against", "under", "versus"})
     if (const YamlNode* selector = node != nullptr ? node->find(key) : nullptr)
       check_selector(*selector, study, fmt::format("{}.{}", path, key));
   if (problems_.size() == before && !study.arms.empty() && study.select(hypothesis.arm).empty())
     complain("arm", "selects no arm: 'without' leaves out every one; name other levels");
-  if (problems_.size() == before) hypothesis.statement->check(study, hypothesis, complain);
+  if (problems_.size() == before && names_read("metrics")) hypothesis.statement->check(study, hypothesis, complain);
 }
 
 void StudyReader::check_selector(const YamlNode& node, const Study& study, const std::string& path) {
@@ -191,7 +194,7 @@ void StudyReader::check_selector(const YamlNode& node, const Study& study, const
     }
     require(child.kind == YamlNode::Kind::scalar && includes(levels, child.text), child.origin, path,
             fmt::format("axis '{}' has no level {}{}", child.key, child.described(), not_among(child.text, levels)));
-    require(child.key != "regime" || child.text != "tuned" || study.tuning, child.origin, path,
+    require(child.key != "regime" || child.text != "tuned" || study.tuning || unread("tuning"), child.origin, path,
             "the study has no tuning; add 'tuning', or compare arms in the shared regime");
   }
 }

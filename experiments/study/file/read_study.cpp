@@ -71,6 +71,22 @@ std::vector<std::string> preset_names() {
 
 std::string flow_text(const YamlNode& node) { return flow_text_of(node, false); }
 
+bool StudyReader::unread(const std::string& path) const {
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = path.find_first_of(".[", end + 1);
+    if (unread_.count(path.substr(0, end)) > 0) return true;
+  }
+  return false;
+}
+
+bool StudyReader::names_read(const std::string& list) const {
+  return std::none_of(unread_.begin(), unread_.end(), [&](const std::string& path) {
+    const std::string key = path.substr(path.rfind('.') + 1);
+    return path.rfind(list, 0) == 0 &&
+           (path == list || path.back() == ']' || key == "name" || key == "levels" || key == "values");
+  });
+}
+
 const YamlNode* StudyReader::written(const char* list, std::size_t i) const {
   const YamlNode* node = root_.find(list);
   const bool there = node != nullptr && node->kind == YamlNode::Kind::list && i < node->children.size();
@@ -200,8 +216,10 @@ std::vector<std::size_t> StudyReader::claims() {
   std::vector<std::size_t> claims;
   if (!fields_.claims.node) return claims;
   const YamlNode& list = *fields_.claims.node;
-  require(list.kind == YamlNode::Kind::list, list.origin, "claims",
-          fmt::format("must be a list of whole numbers such as [3]; got {}", list.described()));
+  if (list.kind != YamlNode::Kind::list) {
+    add(list.origin, "claims", fmt::format("must be a list of whole numbers such as [3]; got {}", list.described()));
+    unread_.insert("claims");
+  }
   for (const YamlNode& child : list.children) {
     std::size_t claim = 0;
     if (const Complaint complaint = read_scalar(child, at_least(1), claim))
@@ -254,8 +272,10 @@ Level StudyReader::level(const LevelFields& fields, const Origin& origin, const 
 std::vector<Level> StudyReader::shorthand_levels(const AxisFields& fields, const std::string& path) {
   std::vector<Level> levels;
   const YamlNode& list = *fields.values.node;
-  require(list.kind == YamlNode::Kind::list, list.origin, path + ".values",
-          fmt::format("must be a list; got {}", list.described()));
+  if (list.kind != YamlNode::Kind::list) {
+    add(list.origin, path + ".values", fmt::format("must be a list; got {}", list.described()));
+    unread_.insert(path + ".values");
+  }
   for (const YamlNode& child : list.children) {
     Level made{flow_text(child), std::nullopt, setting(child, fields.key)};
     if (child.kind == YamlNode::Kind::scalar && child.quoted) made.name = child.text;
@@ -292,7 +312,9 @@ std::vector<Axis> StudyReader::axes() {
     for (std::size_t j = 0; j < fields.levels.size(); ++j)
       axis.levels.push_back(level(fields.levels[j], origin, fmt::format("{}.levels[{}]", path, j)));
     const bool shorthand = !fields.key.empty() && fields.values.node.has_value();
-    if (shorthand == !axis.levels.empty() || (!shorthand && (!fields.key.empty() || fields.values.node)))
+    if (unread(path + ".levels"))
+      axis.levels.clear();
+    else if (shorthand == !axis.levels.empty() || (!shorthand && (!fields.key.empty() || fields.values.node)))
       add(origin, path, "must have either levels, or key and values");
     else if (shorthand)
       axis.levels = shorthand_levels(fields, path);
@@ -308,7 +330,8 @@ std::vector<Axis> StudyReader::axes() {
       require(level.name.size() <= 60, element(list, i), axes[i].name,
               fmt::format("a level's name has at most 60 bytes; shorten '{}'", shown(level.name)));
     }
-    require(!axes[i].levels.empty(), element(list, i), axes[i].name, "has no levels; write two or more");
+    require(!axes[i].levels.empty() || !axes_read(), element(list, i), axes[i].name,
+            "has no levels; write two or more");
   }
   return axes;
 }
@@ -366,6 +389,7 @@ Study StudyReader::read() {
     detail::read_options(document, [this](Fields& f) { fields_.fields(f); });
   } catch (const ConfigError& error) {
     collect(error);
+    for (const Problem& problem : error.problems()) unread_.insert(problem.path);
   }
   Study study{fields_.title, fields_.question, fields_.expectation, claims(), read_base(), {}, {}, {}, {}, {}, {}};
   study.quick = source_.quick;

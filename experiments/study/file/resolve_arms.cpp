@@ -26,7 +26,7 @@ void StudyReader::collect(const ConfigError& error) {
 }
 
 void StudyReader::read_without(const Study& study) {
-  if (!fields_.without.node) return;
+  if (!fields_.without.node || !axes_read()) return;
   const YamlNode& list = *fields_.without.node;
   if (list.kind != YamlNode::Kind::list || list.children.empty())
     return add(list.origin, "without",
@@ -105,7 +105,7 @@ void StudyReader::check_without(const Study& study) {
 }
 
 void StudyReader::apply_quick(Study& study) {
-  if (!fields_.quick.levels.node) return;
+  if (!fields_.quick.levels.node || !axes_read()) return;
   Study cut = study;  // so that a mistake in quick.levels is told without --quick too
   keep_levels(cut);
   if (study.arms.empty()) return;  // which is told

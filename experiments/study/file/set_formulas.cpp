@@ -142,7 +142,7 @@ void StudyReader::check_set_formula(Change& change, const Study& study) {
   const Names words = value_of(change.key, change.value).words, mentioned = identifiers(change.value);
   const bool one_name = mentioned.size() == 1 && mentioned.front() == change.value;
   const bool of_axis = one_name && nearest(change.value, words).empty() && !nearest(change.value, axes).empty();
-  if (!has_operator(change.value) && !of_axis) {  // no formula: the config says what is wrong with it
+  if ((!has_operator(change.value) && !of_axis) || !axes_read()) {  // no formula: the config says what is wrong with it
     change.formula = false;
     return;
   }

@@ -27,11 +27,16 @@ class StudyReader {
   using Seeds = std::vector<std::uint64_t>;
 
   void add(const Origin& origin, std::string path, std::string message) {
-    problems_.push_back({origin, std::move(path), std::move(message)});
+    if (!unread(path)) problems_.push_back({origin, std::move(path), std::move(message)});
   }
   void require(bool holds, const Origin& origin, const std::string& path, std::string message) {
     if (!holds) add(origin, path, std::move(message));
   }
+  /// Whether the value at a path, or one around it, could not be read. That is told; what else is wrong there follows.
+  bool unread(const std::string& path) const;
+  /// Whether all names in a top-level list could be read, so that others can be said to be none of them.
+  bool names_read(const std::string& list) const;
+  bool axes_read() const { return names_read("axes") && names_read("arms"); }
   /// The element i of a top-level list; null where the list is not one, or shorter.
   const YamlNode* written(const char* list, std::size_t i) const;
   /// Where that element is written; where there is none, the place of the list or of the file.
@@ -88,7 +93,8 @@ class StudyReader {
   StudyFields fields_;
   YamlNode root_;
   std::vector<Problem> problems_;
-  std::vector<Change> set_;  // of every arm
+  std::set<std::string> unread_;  // the paths of problems that were found before anything was checked
+  std::vector<Change> set_;       // of every arm
   std::vector<Selector> without_;
   std::vector<std::size_t> left_out_;  // by entry of without_, the combinations that none before it leaves out
   std::vector<Change> words_;          // values, not only numbers, of keys that take a number too

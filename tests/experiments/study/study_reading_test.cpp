@@ -417,6 +417,43 @@ TEST_CASE("every problem of a study is told at once, one of the base for all arm
   }
 }
 
+TEST_CASE("what follows from a mistake is not told beside it") {
+  const std::string axes = "axes: [{name: a, key: model.heads, values: [1, 2, 4]}]\n",
+                    metrics = "metrics: [{name: l}]\n",
+                    rest =
+                        "set: {model.feed_forward.width: 8 * a}\nwithout: [{a: '4'}]\n"
+                        "hypotheses: [{name: H, metric: l, arm: {a: '1'}, against: {a: '2'}, expect: lower}]\n"
+                        "quick: {levels: {a: ['1']}}\ntuning: {metric: l, axes: [{name: rate, key: "
+                        "optimizer.learning_rate, values: [0.1, 1]}]}\n";
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {axes + "metrics: 5\n" + rest,
+            "study.yaml:8:10: metrics: must be a list, each element after a '- '; got '5'"},
+           {axes + "metrics: [null]\n" + rest,
+            "study.yaml:8:11: metrics[0]: must be a mapping; got nothing; write its "},
+           {"axes: x\n" + metrics + rest, "study.yaml:7:7: axes: must be a list, each element after a '- '; got 'x'"},
+           {"axes: [[]]\n" + metrics + rest, "study.yaml:7:8: axes[0]: must be a mapping; got a list"},
+           {"axes: [{name: a, key: model.heads, values: 5}]\n" + metrics + rest,
+            "study.yaml:7:44: axes[0].values: must be a list; got '5'"},
+           {"axes: [{name: a, levels: x}]\n" + metrics + rest,
+            "study.yaml:7:26: axes[0].levels: must be a list, each element after a '- '; got 'x'"},
+           {"axes: [{name: a, levels: [x]}]\n" + metrics + rest,
+            "study.yaml:7:27: axes[0].levels[0]: must be a mapping"},
+           {"arms: x\n" + metrics + rest, "study.yaml:7:7: arms: must be a list, each element after a '- '; got 'x'"},
+           {axes + metrics + "hypotheses: [[]]\n", "study.yaml:9:14: hypotheses[0]: must be a mapping; got a list"},
+           {axes + metrics + "hypotheses: [{name: H, metric: [], arm: {a: '1'}, against: {a: '2'}, expect: lower}]\n",
+            "study.yaml:9:32: hypotheses[0].metric: must be text; got a list"},
+           {axes + "metrics: [{name: l}, {name: r, kind: best_rate}]\ntuning: 5\nhypotheses: [{name: H, regime: tuned, "
+                   "metric: l, arm: {a: '1'}, against: {a: '2'}, expect: lower}]\n",
+            "study.yaml:9:9: tuning: must be a mapping, its keys (metric, seeds, search, settings, axes) indented"},
+       }) {
+    const std::string told = complaint(StudyFile::whole(wrong.rest));
+    CAPTURE(wrong.rest);
+    CAPTURE(told);
+    CHECK(told.rfind(wrong.told, 0) == 0);
+    CHECK(told.find('\n') == std::string::npos);
+  }
+}
+
 TEST_CASE("docs/studies.md ends with every key there is") {
   // What follows its heading is written by: surd study reference
   const std::string page = read_file(SURD_SOURCE_DIR "/docs/studies.md");
