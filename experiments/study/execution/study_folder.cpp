@@ -172,7 +172,7 @@ StudySource StudyFolder::source() const {
   }
   const std::string text = read_file(origin_file(path_));
   const JsonObject origin(text, origin_file(path_), way_out);
-  StudySource source{study_file(), {}, origin.truth("quick"), {}};
+  StudySource source{study_file(), {}, origin.truth("quick"), {}, true};
   const Json settings = Json::parse(text)["set"];
   origin.require(settings.is_array(), "'set' is no list");
   for (const Json& setting : settings) {

@@ -408,6 +408,7 @@ Study StudyReader::read() {
   read_hypotheses(study);
   apply_quick(study);
   if (problems_.empty()) resolve_arms(study);
+  if (problems_.empty()) check_quick();
   if (!problems_.empty()) throw ConfigError(std::move(problems_));
   return study;
 }

@@ -15,10 +15,12 @@ struct StudySource {
   bool quick = false;
   /// Copies to read in place of the files that the base config extends; where there are none, those files are read.
   std::vector<std::filesystem::path> base_copies;
+  /// A study that was begun: what it says of --quick matters no more.
+  bool begun = false;
 };
 
-/// Reads a study and the config of every arm. Throws ConfigError with every problem of both, each at the line of the
-/// study that is to blame.
+/// Reads a study and the config of every arm, without settings also as --quick would. Throws ConfigError with every
+/// problem of both, each at the line of the study that is to blame.
 Study load_study(const StudySource& source);
 Study load_study(const std::string& path, const std::vector<std::string>& settings = {}, bool quick = false);
 

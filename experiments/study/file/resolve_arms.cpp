@@ -124,6 +124,18 @@ void StudyReader::apply_quick(Study& study) {
   study = std::move(cut);
 }
 
+/// What --quick makes of the study has to hold as well. With --set it need not: settings may go with one alone.
+void StudyReader::check_quick() {
+  if (source_.quick || source_.begun || !source_.settings.empty() || root_.find("quick") == nullptr) return;
+  StudySource quick = source_;
+  quick.quick = true;
+  try {
+    static_cast<void>(StudyReader(quick).read());
+  } catch (const ConfigError& error) {
+    collect(error);
+  }
+}
+
 void StudyReader::keep_levels(Study& study) {
   const YamlNode& node = *fields_.quick.levels.node;
   if (node.kind != YamlNode::Kind::mapping)

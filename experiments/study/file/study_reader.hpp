@@ -83,6 +83,7 @@ class StudyReader {
   void check_without(const Study& study);
   void make_arms(Study& study);
   void apply_quick(Study& study);
+  void check_quick();
   void keep_levels(Study& study);
   void resolve_arms(Study& study);
   void check_extensions(const Study& study);
