@@ -76,7 +76,7 @@ std::optional<MetricValue> Tally::on_scale(const MetricSpec& metric, std::size_t
   const auto found = value(metric, arm, regime, seed);
   if (!found) return std::nullopt;
   const auto scaled = to_scale(metric.compared_by, *found);
-  if (!scaled) unusable(arm, regime, seed);
+  if (!scaled) not_positive(arm, regime, seed);
   return scaled;
 }
 
@@ -88,6 +88,10 @@ const RunResult* Tally::run(std::size_t arm, Regime regime, std::uint64_t seed) 
 
 void Tally::unusable(std::size_t arm, Regime regime, std::uint64_t seed) {
   note({arm, regime, seed}, StudyValues::Gap::unrecorded);
+}
+
+void Tally::not_positive(std::size_t arm, Regime regime, std::uint64_t seed) {
+  note({arm, regime, seed}, StudyValues::Gap::not_positive);
 }
 
 std::string Tally::gaps() const {
@@ -104,6 +108,8 @@ std::string Tally::gaps() const {
   add(Gap::tuning_failed, "has a tuning of which a run failed", "have a tuning of which a run failed");
   add(Gap::unfit, "has a tuning without any value of its metric", "have a tuning without any value of its metric");
   add(Gap::unrecorded, "has no such value", "have no such value");
+  add(Gap::not_positive, "has a value of 0 or less, which has no ratio and no logarithm",
+      "have values of 0 or less, which have no ratio and no logarithm");
   if (parts.empty()) return "";
   return fmt::format("of {} run{} {}", asked_.size(), asked_.size() == 1 ? "" : "s", fmt::join(parts, ", "));
 }

@@ -14,7 +14,7 @@ namespace surd {
 /// The values of a study's metrics by arm, regime and seed.
 class StudyValues {
  public:
-  enum class Gap { none, untuned, tuning_failed, unfit, missing, failed, unrecorded };
+  enum class Gap { none, untuned, tuning_failed, unfit, missing, failed, unrecorded, not_positive };
   struct Cell {
     Gap gap = Gap::none;
     MetricValue value;
@@ -44,11 +44,13 @@ class Tally {
   explicit Tally(const StudyValues& values) : values_(values) {}
 
   std::optional<MetricValue> value(const MetricSpec& metric, std::size_t arm, Regime regime, std::uint64_t seed);
-  /// On the scale on which the metric is compared; a value without a logarithm is unusable() where it is a ratio.
+  /// On the scale on which the metric is compared; a value of 0 or less is not_positive() where that is a ratio.
   std::optional<MetricValue> on_scale(const MetricSpec& metric, std::size_t arm, Regime regime, std::uint64_t seed);
   const RunResult* run(std::size_t arm, Regime regime, std::uint64_t seed);
   /// Counts a value that is there as missing, because it is of no use to the hypothesis.
   void unusable(std::size_t arm, Regime regime, std::uint64_t seed);
+  /// The same, because it has no logarithm.
+  void not_positive(std::size_t arm, Regime regime, std::uint64_t seed);
 
   bool complete() const { return gaps_.empty(); }
   /// "of 40 runs 1 failed, 2 have not ended"; "" where nothing is missing.

@@ -139,7 +139,7 @@ Finding Slope::examine(const StudyValues& values, const Hypothesis& hypothesis) 
       const auto value = tally.value(metric, arm, side.regime, seed);
       if (!value) continue;
       if (!to_scale(ComparedBy::ratio, *value)) {
-        tally.unusable(arm, side.regime, seed);
+        tally.not_positive(arm, side.regime, seed);
         continue;
       }
       const auto numbers = study.numbers(arm);

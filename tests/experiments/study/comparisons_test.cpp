@@ -208,6 +208,18 @@ TEST_CASE("times are compared as ratios, and a margin is a factor") {
   CHECK(contains(times.judged().reason, "(all on one side of 1, the smallest there is; "));
 }
 
+TEST_CASE("where a metric is compared by ratio, a value of 0 or less is told to have none") {
+  Study study = study_of({{"alpha", scales}}, 6);
+  study.metrics[0].compared_by = ComparedBy::ratio;
+  study.hypotheses = {lower()};
+  Results results(study);
+  results.losses(0, Values(6, 1));
+  results.losses(1, {0, -1, 0.5, 0.5, 0.5, 0.5});
+  const HypothesisResult result = analyse(study, results.known()).hypotheses[0];
+  CHECK(result.verdict == Verdict::undecided);
+  CHECK(contains(result.reason, "Undecided: of 12 runs 2 have values of 0 or less, which have no ratio and no "));
+}
+
 TEST_CASE("a censored time keeps its order and loses its size") {
   const Values fast = {200, 205, 195, 210, 190, 200, 215, 185, 230, 180}, never(10, 2000);
   Times times(lower());
