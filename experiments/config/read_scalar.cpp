@@ -46,8 +46,11 @@ Complaint read_whole(const char* what, const YamlNode& node, const Range& range,
   const std::string digits = node.kind == YamlNode::Kind::scalar && !node.quoted ? digits_of(node.text) : "";
   if (digits.empty()) return must_be(what, range, node, whole_number_hint(node));
   std::size_t parsed = 0;
-  if (parse_number(digits, parsed) != std::errc())
-    return fmt::format("must be at most {}; got {}", std::numeric_limits<std::size_t>::max(), node.described());
+  if (parse_number(digits, parsed) != std::errc())  // more digits than the type holds
+    return fmt::format(
+        "must be {}; got {}",
+        std::isfinite(range.high) ? range.text() : fmt::format("at most {}", std::numeric_limits<std::size_t>::max()),
+        node.described());
   if (!range.holds(static_cast<double>(parsed)))
     return fmt::format("must be {}; got {}", range.text(), shown(node.text));
   value = parsed;

@@ -132,6 +132,7 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {good + "seeds: 3\n", "duplicate key"},
       {"seeds: [1, 2, 1]\n", "study.yaml:7:15: seeds: 1 stands there twice; remove one"},
       {"seeds: 0\n", "study.yaml:7:8: seeds: must be"},
+      {"looks: 99999999999999999999\n", "study.yaml:7:8: looks: must be in [1, 10]; got '99999999999999999999'"},
       {"axes: [{name: a, key: model.heads}]\n", "study.yaml:7:8: axes[0]: must have either levels, or key and values"},
       {"axes: [{name: a, key: model.heads, values: [2, 2]}]\n", "two levels are called '2'; rename one"},
       {"axes: [{name: a, key: model.heads, values: [2]}, {name: a, key: train.log_every, values: [3]}]\n",
