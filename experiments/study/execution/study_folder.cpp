@@ -37,14 +37,119 @@ void make_folder(const fs::path& folder) {
   expect(!error, folder.string(), "cannot be made: {}", error.message());
 }
 
-/// A hash of the copies of the files that the base extends.
-std::string hash_of_copies(const std::string& folder, std::size_t copies) {
-  std::string all;
-  for (std::size_t i = 1; i <= copies; ++i) {
-    const std::string file = fmt::format("{}/{}.yaml", base_folder(folder), i);
-    all += (path_exists(file) ? hash_of(read_file(file)) : "none") + "\n";
+std::string base_copy(const std::string& folder, std::size_t i) {
+  return fmt::format("{}/{}.yaml", base_folder(folder), i + 1);
+}
+
+/// What study.json says of a study that was begun.
+struct Beginning {
+  std::string file;  ///< the study file itself
+  std::vector<std::string> settings;
+  bool quick = false, keep_checkpoints = false;
+  std::size_t base_files = 0;
+  std::string hash;                      ///< of study.yaml
+  std::vector<std::string> base_hashes;  ///< of the copies that the base extends; none in a folder of surd 0.1.0
+  std::vector<std::string> reuse;
+  std::vector<std::vector<std::uint64_t>> more_seeds;
+};
+
+/// Throws Error where study.json does not hold what it should.
+Beginning read_beginning(const std::string& folder) {
+  const std::string text = read_file(origin_file(folder));
+  const JsonObject origin(text, origin_file(folder), way_out);
+  const Json json = Json::parse(text);
+  const auto texts = [&](const char* key) {
+    const auto is_text = [](const Json& element) { return element.is_string(); };
+    const Json list = json.value(key, Json());
+    origin.require(list.is_array() && std::all_of(list.begin(), list.end(), is_text), "'{}' is no list of texts", key);
+    return list.get<std::vector<std::string>>();
+  };
+  const auto is_seeds = [](const Json& list) {
+    return list.is_array() && !list.empty() &&
+           std::all_of(list.begin(), list.end(), [](const Json& seed) { return seed.is_number_unsigned(); });
+  };
+  Beginning begun{origin.text("file"),
+                  texts("set"),
+                  origin.truth("quick"),
+                  origin.truth("keep_checkpoints"),
+                  origin.count("base_files"),
+                  origin.text("hash"),
+                  {},
+                  {},
+                  {}};
+  if (origin.has("reuse") || origin.has("base_hashes")) {  // surd 0.1.0 wrote neither
+    begun.reuse = texts("reuse");
+    begun.base_hashes = texts("base_hashes");
+    origin.require(begun.base_hashes.size() == begun.base_files, "'base_hashes' has {} of {} files",
+                   begun.base_hashes.size(), begun.base_files);
   }
-  return hash_of(all);
+  const Json lists = json.value("more_seeds", Json::array());
+  origin.require(lists.is_array() && std::all_of(lists.begin(), lists.end(), is_seeds),
+                 "'more_seeds' is no list of lists of seeds");
+  begun.more_seeds = lists.get<std::vector<std::vector<std::uint64_t>>>();
+  return begun;
+}
+
+void write_beginning(const std::string& folder, Beginning begun) {
+  while (begun.base_hashes.size() < begun.base_files)  // of a folder of surd 0.1.0, guarded from now on
+    begun.base_hashes.push_back(hash_of(read_file(base_copy(folder, begun.base_hashes.size()))));
+  Json json{{"file", begun.file},
+            {"set", begun.settings},
+            {"quick", begun.quick},
+            {"base_files", begun.base_files},
+            {"hash", begun.hash},
+            {"base_hashes", begun.base_hashes},
+            {"keep_checkpoints", begun.keep_checkpoints},
+            {"reuse", begun.reuse}};
+  if (!begun.more_seeds.empty()) json["more_seeds"] = begun.more_seeds;
+  write_file_atomically(origin_file(folder), json.dump(2) + "\n");
+}
+
+/// Throws UsageError where no study was begun in a folder.
+void expect_begun(const StudyFolder& folder) {
+  if (folder.begun()) return;
+  std::vector<std::string> studies;
+  for (const std::string& name : names_in(folder.path()))
+    if (StudyFolder(folder.path() + "/" + name).begun()) studies.push_back(name);
+  expect_usage(studies.empty(), folder.path(), "is the folder of a group of studies; name one of them in it: {}",
+               fmt::join(studies, ", "));
+  throw UsageError(folder.path() +
+                   ": is not the folder of a study: it has no study.json; name the --out of a surd study run");
+}
+
+/// What a study is read from, guarded by its hashes.
+StudySource source_of(const StudyFolder& folder, const Beginning& begun) {
+  StudySource source{folder.study_file(), begun.settings, begun.quick, {}, true};
+  const auto expect_unchanged = [](const std::string& file, const std::string& hash) {
+    expect(path_exists(file) && hash_of(read_file(file)) == hash, file,
+           "was changed after the study was begun, and its runs belong to what it was; put it back");
+  };
+  expect_unchanged(folder.study_file(), begun.hash);
+  for (std::size_t i = 0; i < begun.base_files; ++i) {
+    const std::string copy = base_copy(folder.path(), i);
+    if (i < begun.base_hashes.size()) expect_unchanged(copy, begun.base_hashes[i]);
+    source.base_copies.emplace_back(copy);
+  }
+  return source;
+}
+
+/// The study with the seeds that it was extended by.
+Study study_of(const StudyFolder& folder, const Beginning& begun) {
+  Study study = load_study(source_of(folder, begun));
+  const std::string file = origin_file(folder.path());
+  expect(begun.more_seeds.size() < study.looks, file,
+         "'more_seeds' has as many lists as the study has looks, or more; {}", way_out);
+  for (const std::vector<std::uint64_t>& more : begun.more_seeds) {
+    for (const std::uint64_t seed : more) {
+      const auto in = [&](const std::vector<std::uint64_t>& seeds) {
+        return std::count(seeds.begin(), seeds.end(), seed);
+      };
+      expect(in(study.seeds) == 0 && (!study.tuning || in(study.tuning->seeds) == 0), file,
+             "'more_seeds' has the seed {}, which the study has already; {}", seed, way_out);
+      study.seeds.push_back(seed);
+    }
+  }
+  return study;
 }
 
 /// Everything that makes a study what it is, by path in its file: its keys, its base config with what that extends, and
@@ -69,11 +174,10 @@ std::optional<std::string> left_by_run(const std::string& folder, const char* na
   const std::string file = folder + "/" + name;
   std::optional<std::string> text;
   if (path_exists(file)) text = read_file(file);
-  if (outcome.has("hashes")) {
-    const JsonObject hashes = outcome.object("hashes");
-    expect(!hashes.has(name) || (text && hash_of(*text) == hashes.text(name)), file,
-           "was changed after the run; remove the run's folder, and it is made again by --resume");
-  }
+  if (!outcome.has("hashes")) return text;  // written by an older version
+  const JsonObject hashes = outcome.object("hashes");
+  expect(hashes.has(name) == text.has_value() && (!text || hash_of(*text) == hashes.text(name)), file,
+         "was changed after the run; remove the run's folder, and it is made again by --resume");
   return text;
 }
 
@@ -146,124 +250,60 @@ void StudyFolder::freeze(const StudySource& source, const Study& study, bool kee
   make_folder(base_folder(path_));
   make_folder(runs());
   write_file_atomically(study_file(), read_file(source.file.string()));
-  std::size_t copies = 0;
-  for (const fs::path& file : study.base.extended_files())
-    write_file_atomically(fmt::format("{}/{}.yaml", base_folder(path_), ++copies), read_file(file.string()));
-  const Json origin{{"file", fs::absolute(source.file).lexically_normal().string()},
-                    {"set", source.settings},
-                    {"quick", source.quick},
-                    {"base_files", copies},
-                    {"hash", hash_of(read_file(study_file()))},
-                    {"base_hash", hash_of_copies(path_, copies)},
-                    {"keep_checkpoints", keep_checkpoints},
-                    {"reuse", reuse}};
-  write_file_atomically(origin_file(path_), origin.dump(2) + "\n");
+  std::vector<std::string> hashes;
+  for (const fs::path& file : study.base.extended_files()) {
+    const std::string text = read_file(file.string());
+    write_file_atomically(base_copy(path_, hashes.size()), text);
+    hashes.push_back(hash_of(text));
+  }
+  write_beginning(path_, {fs::absolute(source.file).lexically_normal().string(),
+                          source.settings,
+                          source.quick,
+                          keep_checkpoints,
+                          hashes.size(),
+                          hash_of(read_file(study_file())),
+                          hashes,
+                          reuse,
+                          {}});
 }
 
 StudySource StudyFolder::source() const {
-  if (!begun()) {
-    std::vector<std::string> studies;
-    for (const std::string& name : names_in(path_))
-      if (StudyFolder(path_ + "/" + name).begun()) studies.push_back(name);
-    expect_usage(studies.empty(), path_, "is the folder of a group of studies; name one of them in it: {}",
-                 fmt::join(studies, ", "));
-    throw UsageError(path_ +
-                     ": is not the folder of a study: it has no study.json; name the --out of a surd study run");
-  }
-  const std::string text = read_file(origin_file(path_));
-  const JsonObject origin(text, origin_file(path_), way_out);
-  StudySource source{study_file(), {}, origin.truth("quick"), {}, true};
-  const Json settings = Json::parse(text)["set"];
-  origin.require(settings.is_array(), "'set' is no list");
-  for (const Json& setting : settings) {
-    origin.require(setting.is_string(), "'set' is no list of settings");
-    source.settings.push_back(setting.get<std::string>());
-  }
-  expect(!origin.has("hash") || origin.text("hash") == hash_of(read_file(study_file())), study_file(),
-         "was changed after the study was begun, and its runs belong to what it was; put it back");
-  expect(!origin.has("base_hash") || origin.text("base_hash") == hash_of_copies(path_, origin.count("base_files")),
-         base_folder(path_), "a file in it was changed after the study was begun; put it back");
-  for (std::size_t i = 1; i <= origin.count("base_files"); ++i)
-    source.base_copies.emplace_back(fmt::format("{}/{}.yaml", base_folder(path_), i));
-  return source;
+  expect_begun(*this);
+  return source_of(*this, read_beginning(path_));
 }
 
 Study StudyFolder::study() const {
-  Study study = load_study(source());
-  const std::string file = origin_file(path_);
-  const auto all = extensions();
-  expect(all.size() < study.looks, file, "'more_seeds' has as many lists as the study has looks, or more; {}", way_out);
-  for (const std::vector<std::uint64_t>& more : all) {
-    for (const std::uint64_t seed : more) {
-      const auto in = [&](const std::vector<std::uint64_t>& seeds) {
-        return std::count(seeds.begin(), seeds.end(), seed);
-      };
-      expect(in(study.seeds) == 0 && (!study.tuning || in(study.tuning->seeds) == 0), file,
-             "'more_seeds' has the seed {}, which the study has already; {}", seed, way_out);
-      study.seeds.push_back(seed);
-    }
-  }
-  return study;
+  expect_begun(*this);
+  return study_of(*this, read_beginning(path_));
 }
 
-std::vector<std::vector<std::uint64_t>> StudyFolder::extensions() const {
-  const std::string text = read_file(origin_file(path_));
-  const JsonObject origin(text, origin_file(path_), way_out);
-  const Json lists = Json::parse(text).value("more_seeds", Json::array());
-  const auto is_list = [](const Json& list) {
-    return list.is_array() && !list.empty() &&
-           std::all_of(list.begin(), list.end(), [](const Json& seed) { return seed.is_number_unsigned(); });
-  };
-  origin.require(lists.is_array() && std::all_of(lists.begin(), lists.end(), is_list),
-                 "'more_seeds' is no list of lists of seeds");
-  return lists.get<std::vector<std::vector<std::uint64_t>>>();
-}
+std::vector<std::vector<std::uint64_t>> StudyFolder::extensions() const { return read_beginning(path_).more_seeds; }
 
 void StudyFolder::extend(std::size_t seeds) const {
-  static_cast<void>(source());  // throws where there is no study to extend
+  expect_begun(*this);
   File guard(path_ + "/study.json.lock", O_RDWR | O_CREAT);
   expect_usage(guard.lock(), path_, "is being extended by another process; wait until that has begun its runs");
-  const Study before = study();
-  auto all = extensions();
-  expect_usage(all.size() + 1 < before.looks, path_,
+  Beginning begun = read_beginning(path_);
+  const Study before = study_of(*this, begun);
+  expect_usage(begun.more_seeds.size() + 1 < before.looks, path_,
                "its verdicts may be taken {}, which is used up, and its p values are not corrected for another look; "
                "begin a study with other seeds (from {}), and with 'looks' if it may have to be extended",
                before.looks == 1 ? "once" : fmt::format("{} times", before.looks), before.fresh_seeds(1).front());
-  all.push_back(before.fresh_seeds(seeds));
-  Json origin = Json::parse(read_file(origin_file(path_)));
-  origin["more_seeds"] = all;
-  write_file_atomically(origin_file(path_), origin.dump(2) + "\n");
+  begun.more_seeds.push_back(before.fresh_seeds(seeds));
+  write_beginning(path_, begun);
 }
 
-std::string StudyFolder::begun_from() const {
-  return JsonObject(read_file(origin_file(path_)), origin_file(path_), way_out).text("file");
-}
+std::string StudyFolder::begun_from() const { return read_beginning(path_).file; }
 
-bool StudyFolder::keep_checkpoints() const {
-  return JsonObject(read_file(origin_file(path_)), origin_file(path_), way_out).truth("keep_checkpoints");
-}
+bool StudyFolder::keep_checkpoints() const { return read_beginning(path_).keep_checkpoints; }
 
-std::vector<std::string> StudyFolder::reuse() const {
-  const std::string text = read_file(origin_file(path_));
-  const JsonObject origin(text, origin_file(path_), way_out);
-  if (!origin.has("reuse")) return {};  // of a study that was begun before there was any
-  std::vector<std::string> folders;
-  const Json list = Json::parse(text)["reuse"];
-  origin.require(list.is_array(), "'reuse' is no list");
-  for (const Json& folder : list) {
-    origin.require(folder.is_string(), "'reuse' is no list of folders");
-    folders.push_back(folder.get<std::string>());
-  }
-  return folders;
-}
+std::vector<std::string> StudyFolder::reuse() const { return read_beginning(path_).reuse; }
 
 void StudyFolder::add_reuse(const std::vector<std::string>& folders) const {
-  std::vector<std::string> all = reuse();
+  Beginning begun = read_beginning(path_);
   for (const std::string& folder : folders)
-    if (std::find(all.begin(), all.end(), folder) == all.end()) all.push_back(folder);
-  Json origin = Json::parse(read_file(origin_file(path_)));
-  origin["reuse"] = all;
-  write_file_atomically(origin_file(path_), origin.dump(2) + "\n");
+    if (std::find(begun.reuse.begin(), begun.reuse.end(), folder) == begun.reuse.end()) begun.reuse.push_back(folder);
+  write_beginning(path_, begun);
 }
 
 std::string StudyFolder::difference(const Study& other, const StudySource& other_source) const {
@@ -355,9 +395,11 @@ const RunResult* StudyResults::find(const std::string& id) {
     result.summary = summary.numbers();
     result.evaluation_seconds = evaluation_seconds_of(summary);
     result.splits = splits_of(summary);
-    if (outcome.has("hashes") && outcome.object("hashes").has("splits"))
-      expect(outcome.object("hashes").text("splits") == hash_of_splits(summary_file), summary_file,
+    if (outcome.has("hashes")) {
+      const JsonObject hashes = outcome.object("hashes");
+      expect(hash_of_splits(summary_file) == (hashes.has("splits") ? hashes.text("splits") : ""), summary_file,
              "was changed after the run; remove the run's folder, and it is made again by --resume");
+    }
     const auto& evaluations = result.metrics.evaluations;
     expect(!finished || (!evaluations.empty() && evaluations.back().update == summary.count("updates")),
            folder + "/" + metrics_file,

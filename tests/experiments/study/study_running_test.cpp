@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <nlohmann/json.hpp>
 
+#include <functional>
 #include <random>
 #include <set>
 #include <sstream>
@@ -98,7 +99,32 @@ TEST_CASE("copies of the files that a base extends must stay as they were") {
   write_file_atomically(study.directory.path("a/base/1.yaml"), "train: {batch_size: 6}\n");
   const Outcome changed = program("study report " + study.directory.path("a"));
   CHECK(changed.exit_code == 1);
-  CHECK(contains(changed.output, "a/base: a file in it was changed after the study was begun; put it back"));
+  CHECK(contains(changed.output, "a/base/1.yaml: was changed after the study was begun, and its runs belong to what"));
+  write_file_atomically(study.directory.path("a/base/1.yaml"), "train: {batch_size: 5}\n");
+
+  // study.json and outcome.json cannot lose what guards the others.
+  const auto edited = [&](const std::string& file, const std::function<void(nlohmann::json&)>& edit) {
+    const std::string path = study.directory.path(file), before = read_file(path);
+    nlohmann::json json = nlohmann::json::parse(before);
+    edit(json);
+    write_file_atomically(path, json.dump());
+    const Outcome report = program("study report " + study.directory.path("a"));
+    write_file_atomically(path, before);
+    CAPTURE(report.output);
+    CHECK((report.exit_code == 1) == contains(report.output, "error: "));
+    return report.output;
+  };
+  for (const std::string key : {"hash", "base_hashes", "reuse", "set", "file"}) {
+    CHECK(contains(edited("a/study.json", [&](auto& json) { json.erase(key); }), "a/study.json: "));
+    CHECK(contains(edited("a/study.json", [&](auto& json) { json[key] = 5; }), "'" + key + "' is no"));
+  }
+  CHECK(contains(edited("a/study.json", [](auto& json) { json["base_hashes"].clear(); }),
+                 "'base_hashes' has 0 of 1 files; it was changed or damaged"));
+  CHECK(contains(edited("a/runs/alone/seed-1/outcome.json", [](auto& json) { json["hashes"].clear(); }),
+                 "metrics.jsonl: was changed after the run"));
+  // A folder of surd 0.1.0 has neither of these.
+  CHECK_FALSE(
+      contains(edited("a/study.json", [](auto& json) { json.erase("reuse"), json.erase("base_hashes"); }), "error: "));
 }
 
 TEST_CASE("a study runs to its end, is not overwritten, and resumes to nothing") {
