@@ -17,7 +17,9 @@ std::vector<std::string> commands(const StudyFolder& folder, const Study& study,
   if (source.quick) run += " --quick";
   if (folder.keep_checkpoints()) run += " --keep-checkpoints";
   const auto extensions = folder.extensions();
-  if (decidability_of(study).nothing() || !extensions.empty()) run += " --anyway";  // it was begun with fewer seeds
+  Study begun = study;  // with the seeds that it had then
+  for (const auto& seeds : extensions) begun.seeds.resize(begun.seeds.size() - seeds.size());
+  if (!source.quick && decidability_of(begun).nothing()) run += " --anyway";
   const std::filesystem::path path = std::filesystem::absolute(folder.path() + "/.").lexically_normal();
   const std::string out = shell_word(path.parent_path().filename().string() + "-again");
   std::vector<std::string> all{run + " --out " + out};

@@ -1,5 +1,6 @@
 #include "experiments/program/text_format.hpp"
 #include "experiments/study/execution/metric_value.hpp"
+#include "experiments/study/report/write_report.hpp"
 #include "tests/experiments/study/study_process.hpp"
 
 #include <doctest/doctest.h>
@@ -92,6 +93,28 @@ TEST_CASE("the command of a report makes the study again") {
   CHECK_MESSAGE(again.exit_code == 0, command << '\n' << again.output);
   const std::string run = "/runs/alone/seed-1/config.yaml";
   CHECK(read_file(elsewhere + "/a b-again" + run) == read_file(study.directory.path("a b") + run));
+}
+
+TEST_CASE("the command of a report has --anyway where the study was refused without it, extended or not") {
+  for (const auto& [seeds, anyway] : {std::pair("6", true), std::pair("7", false)}) {
+    const StudyFile study;
+    const StudySource source{
+        study.write(StudyFile::whole(
+            "arms: [{name: a}, {name: b, set: {model.embedding.scale: one}}]\nlooks: 2\nseeds: " + std::string(seeds) +
+            "\nmetrics: [{name: loss}]\nhypotheses: [{name: H, metric: loss, arm: {arm: a}, "
+            "against: {arm: b}, expect: lower}]\n")),
+        {},
+        false,
+        {}};
+    const StudyFolder folder(study.directory.path("out"));
+    folder.freeze(source, load_study(source), false);
+    folder.extend(2);
+    static_cast<void>(write_report(folder, folder.study()));
+    const std::string page = read_file(folder.path() + "/report.html");
+    CAPTURE(seeds);
+    CHECK(contains(page, std::string(anyway ? " --anyway" : "study.yaml") +
+                             " --out out-again\nsurd study extend out-again --seeds 2<"));
+  }
 }
 
 TEST_CASE("study export prints rows, or a table of verdicts") {
