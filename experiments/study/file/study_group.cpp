@@ -53,16 +53,17 @@ StudyGroup load_study_group(const std::string& file) {
   const std::vector<std::string> beside = study_names(fs::absolute(file).parent_path());
   std::set<std::string> seen;
   for (const YamlNode& child : list.children) {
+    if (!expect_that(child.kind == YamlNode::Kind::scalar, child.origin,
+                     fmt::format("must be a name such as r01-ledger; got {}", child.described())))
+      continue;
     const fs::path study = fs::path(file).parent_path() / (child.text + ".yaml");
-    const bool there = child.kind == YamlNode::Kind::scalar && includes(beside, child.text);
-    if (!expect_that(there, child.origin,
-                     fmt::format("there is no study {} beside this file{}", child.described(),
-                                 did_you_mean(child.text, beside))))
+    const std::string name = shown(child.text);
+    if (!expect_that(includes(beside, child.text), child.origin,
+                     fmt::format("there is no study '{}' beside this file{}", name, did_you_mean(child.text, beside))))
       continue;
     expect_that(!is_study_group(study.string()), child.origin,
-                fmt::format("{} has studies itself; name those", child.described()));
-    expect_that(seen.insert(child.text).second, child.origin,
-                fmt::format("{} stands there twice; remove one", child.described()));
+                fmt::format("'{}' has studies itself; name those", name));
+    expect_that(seen.insert(child.text).second, child.origin, fmt::format("'{}' stands there twice; remove one", name));
     group.studies.push_back(study);
   }
   if (!problems.empty()) throw ConfigError(std::move(problems));

@@ -195,8 +195,13 @@ std::optional<StudyGroup> group_in(const std::string& folder) {
   const JsonObject frozen(text, file, "it was changed or damaged; surd study run GROUP.yaml --resume writes it anew");
   StudyGroup group{frozen.text("question"), {}};
   const Json studies = Json::parse(text)["studies"];
-  const auto is_text = [](const Json& name) { return name.is_string(); };
-  frozen.require(studies.is_array() && std::all_of(studies.begin(), studies.end(), is_text), "'studies' is no list");
+  const auto is_name = [](const Json& name) {  // of a folder in this one
+    if (!name.is_string()) return false;
+    const fs::path path = name.get<std::string>();
+    return path.filename() == path && !path.empty() && path != "." && path != "..";
+  };
+  frozen.require(studies.is_array() && !studies.empty() && std::all_of(studies.begin(), studies.end(), is_name),
+                 "'studies' is no list of names of studies");
   for (const Json& name : studies) group.studies.emplace_back(name.get<std::string>() + ".yaml");
   return group;
 }

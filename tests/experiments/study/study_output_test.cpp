@@ -187,6 +187,14 @@ TEST_CASE("status and report know the folder of a group") {
   const Outcome damaged = program("study status " + folder);
   CHECK(damaged.exit_code == 1);
   CHECK(contains(damaged.output, "all/group.json"));
+  for (const char* studies :
+       {"[]", "[\"../../etc\"]", "[\"..\"]", "[\".\"]", "[\"\"]", "[\"/etc\"]", "[\"study/runs\"]", "5"}) {
+    study.directory.write("all/group.json", std::string("{\"question\": \"Q?\", \"studies\": ") + studies + "}");
+    const Outcome elsewhere = program("study status " + folder);
+    CAPTURE(studies);
+    CHECK(elsewhere.exit_code == 1);
+    CHECK(contains(elsewhere.output, "all/group.json: 'studies' is no list of names of studies; it was changed"));
+  }
 }
 
 TEST_CASE("a joint tuning runs to its report, which says how flat the optimum is") {

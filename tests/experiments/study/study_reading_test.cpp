@@ -1,6 +1,7 @@
 #include "experiments/config/settings.hpp"
 #include "experiments/study/execution/plan.hpp"
 #include "experiments/study/file/claims.hpp"
+#include "experiments/study/file/study_group.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/experiments/study/study_files.hpp"
 #include "train/storage/files.hpp"
@@ -507,6 +508,28 @@ TEST_CASE("what is wrong with the claims is told with its line, and a list of st
   const Outcome missing = shell(studies + SURD_EXECUTABLE " study run " + study + " --out " + directory.path("out"));
   CHECK(missing.exit_code != 0);
   CHECK(contains(missing.output, "claims.yaml: "));
+}
+
+TEST_CASE("what is wrong with a group of studies is told with its place") {
+  const StudyFile file;
+  file.write(StudyFile::whole());
+  const auto told = [&](const std::string& studies) -> std::string {
+    const std::string group = file.directory.write("group.yaml", "question: Q?\nstudies: " + studies + "\n");
+    try {
+      static_cast<void>(load_study_group(group));
+    } catch (const ConfigError& error) {
+      return std::string(error.what()).substr(group.size() - std::string("group.yaml").size());
+    }
+    return "";
+  };
+  CHECK(told("[study]") == "");
+  CHECK(told("[study, '']") == "group.yaml:2:18: studies: there is no study '' beside this file");
+  CHECK(told("['studdy']") ==
+        "group.yaml:2:11: studies: there is no study 'studdy' beside this file; did you mean 'study'?");
+  CHECK(told("[study, [study]]") == "group.yaml:2:18: studies: must be a name such as r01-ledger; got a list");
+  CHECK(told("[study, 'study']") == "group.yaml:2:18: studies: 'study' stands there twice; remove one");
+  CHECK(told("[group]") == "group.yaml:2:11: studies: 'group' has studies itself; name those");
+  CHECK(told("[]") == "group.yaml:2:10: studies: must be a list of names such as [r01-ledger]");
 }
 
 TEST_CASE("contradictions that only a model or the data show are told before any run begins") {
