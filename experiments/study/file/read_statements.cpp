@@ -93,6 +93,7 @@ void StudyReader::read_hypotheses(Study& study) {
     hypothesis.statement = fields.kind.make();
     static_cast<HypothesisTerms&>(hypothesis) = hypothesis.statement->terms();
     hypothesis.origin = element("hypotheses", i);
+    expect_one_line(hypothesis.name, hypothesis.origin, fmt::format("hypotheses[{}].name", i));
     check_hypothesis(hypothesis, written("hypotheses", i), study, fmt::format("hypotheses[{}]", i));
     names.push_back(fields.name);
     study.hypotheses.push_back(std::move(hypothesis));

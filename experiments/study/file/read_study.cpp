@@ -60,6 +60,20 @@ bool is_date(const std::string& text) {
   return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1];
 }
 
+/// Whether a text, in UTF-8, has no line breaks and no other characters that would control a terminal: C0 and C1, the
+/// separators of lines and paragraphs, and those that turn the direction of what follows.
+bool one_line(const std::string& text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const unsigned first = byte(i), second = byte(i + 1), third = byte(i + 2);
+    if (first < 0x20 || first == 0x7F || (first == 0xC2 && second < 0xA0)) return false;
+    if (first != 0xE2) continue;
+    if (second == 0x80 && third >= 0xA8 && third <= 0xAE) return false;
+    if (second == 0x81 && third >= 0xA6 && third <= 0xA9) return false;
+  }
+  return true;
+}
+
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
   for (const std::string& file : names_in(presets_folder().string()))
@@ -97,6 +111,22 @@ Origin StudyReader::element(const char* list, std::size_t i) const {
   if (const YamlNode* node = written(list, i)) return node->origin;
   const YamlNode* node = root_.find(list);
   return node != nullptr ? node->origin : root_.origin;
+}
+
+Origin StudyReader::level_origin(std::size_t i, std::size_t j) const {
+  if (root_.find("arms") != nullptr) return element("arms", j);
+  const YamlNode* axis = written("axes", i);
+  for (const char* key : {"levels", "values"})
+    if (const YamlNode* list = axis != nullptr ? axis->find(key) : nullptr)
+      if (list->kind == YamlNode::Kind::list && j < list->children.size()) return list->children[j].origin;
+  return element("axes", i);
+}
+
+/// Names stand in tables, paths and lines of a terminal.
+void StudyReader::expect_one_line(const std::string& name, const Origin& origin, const std::string& path) {
+  require(one_line(name), origin, path,
+          fmt::format("must be one line without control characters; got '{}'{}", shown(name),
+                      !name.empty() && name.back() == '\n' ? "; write >- for >, which ends in a line break" : ""));
 }
 
 void StudyReader::expect_name(const std::string& name, const Origin& origin, const std::string& path) {
@@ -324,11 +354,14 @@ std::vector<Axis> StudyReader::axes() {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const char* list = root_.find("arms") != nullptr ? "arms" : "axes";
     std::set<std::string> taken;
-    for (const Level& level : axes[i].levels) {
-      require(taken.insert(level.name).second || level.name.empty(), element(list, i), axes[i].name,
-              fmt::format("two levels are called '{}'; rename one", shown(level.name)));
-      require(level.name.size() <= 60, element(list, i), axes[i].name,
-              fmt::format("a level's name has at most 60 bytes; shorten '{}'", shown(level.name)));
+    for (std::size_t j = 0; j < axes[i].levels.size(); ++j) {
+      const std::string& name = axes[i].levels[j].name;
+      const Origin origin = level_origin(i, j);
+      require(taken.insert(name).second || name.empty(), origin, axes[i].name,
+              fmt::format("two levels are called '{}'; rename one", shown(name)));
+      require(name.size() <= 60, origin, axes[i].name,
+              fmt::format("a level's name has at most 60 bytes; shorten '{}'", shown(name)));
+      expect_one_line(name, origin, axes[i].name);
     }
     require(!axes[i].levels.empty() || !axes_read(), element(list, i), axes[i].name,
             "has no levels; write two or more");
@@ -348,7 +381,7 @@ void StudyReader::read_tuning(Study& study) {
     require(std::find(study.seeds.begin(), study.seeds.end(), seed) == study.seeds.end(), node->key_origin,
             "tuning.seeds",
             fmt::format("{} is a seed of the study too; what is tuned on it would be measured on it", seed));
-  Names keys;
+  Names keys, names;
   for (std::size_t i = 0; i < fields.axes.size(); ++i) {
     const TuningAxisFields& axis = fields.axes[i];
     const std::string path = fmt::format("tuning.axes[{}]", i);
@@ -365,10 +398,14 @@ void StudyReader::read_tuning(Study& study) {
     }
     require(read.extensions == 0 || read.values.empty() || read.values.front() > 0, origin, path + ".values",
             "must be above 0 to be extended by their ratio; or set extensions: 0");
+    expect_one_line(read.name, origin, path + ".name");
+    require(!includes(names, read.name) || read.name.empty(), origin, path + ".name",
+            fmt::format("another axis of the tuning is called '{}' already; rename one", shown(read.name)));
     require(!includes(keys, read.key), origin, path + ".key",
             fmt::format("'{}' is tuned already; remove one", shown(read.key)));
     require(read.key != "seed", origin, path + ".key", "the runs have the tuning's seeds; tune something else");
     keys.push_back(read.key);
+    names.push_back(read.name);
     tuning.axes.push_back(std::move(read));
   }
   require(!tuning.axes.empty(), node->key_origin, "tuning.axes",

@@ -41,7 +41,10 @@ class StudyReader {
   const YamlNode* written(const char* list, std::size_t i) const;
   /// Where that element is written; where there is none, the place of the list or of the file.
   Origin element(const char* list, std::size_t i) const;
+  /// Where the level j of the axis i is written.
+  Origin level_origin(std::size_t i, std::size_t j) const;
   void expect_name(const std::string& name, const Origin& origin, const std::string& path);
+  void expect_one_line(const std::string& name, const Origin& origin, const std::string& path);
   void expect_unique(const Names& names, const char* list, const char* what);
 
   YamlDocument read_base();

@@ -138,6 +138,17 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {"axes: [{name: a, key: model.heads, values: [2, 2]}]\n", "two levels are called '2'; rename one"},
       {"axes: [{name: a, key: model.heads, values: [2]}, {name: a, key: train.log_every, values: [3]}]\n",
        "axes[1].name: another axis is called 'a' already; rename one"},
+      {"axes: [{name: a, levels: [{name: b}, {name: \"c\\nd\"}]}]\n",
+       "study.yaml:7:38: a: must be one line without control characters; got 'c\\nd'"},
+      {"arms: [{name: b}, {name: \"c\\a\"}]\n",
+       "study.yaml:7:19: arm: must be one line without control characters; got "},
+      {"axes: [{name: a, key: model.heads, values: [1, \"\\u202e2\"]}]\n", "study.yaml:7:48: a: must be one line"},
+      {good + "hypotheses:\n  - name: >\n      It is so.\n    metric: loss\n",
+       "study.yaml:18:5: hypotheses[0].name: must be one line without control characters; got 'It is so.\\n'; write "
+       ">-"},
+      {good + "tuning: {metric: loss, axes: [{name: a, key: optimizer.learning_rate, values: [1, 2]}, {name: a, key: "
+              "train.clip_norm, values: [1, 2]}]}\n",
+       "study.yaml:17:88: tuning.axes[1].name: another axis of the tuning is called 'a' already; rename one"},
       {"axes: [{name: a-b, key: model.heads, values: [2]}]\n", "must be at most 40 letters, digits and '_'"},
       {"axes: [{name: regime, key: model.heads, values: [2]}]\n", "'regime' has a meaning of its own"},
       {"axes: [{name: a, key: model.head, values: [2]}]\n",
