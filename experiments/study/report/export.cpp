@@ -1,10 +1,13 @@
 #include "experiments/study/report/export.hpp"
 
+#include "autograd/base/utf8.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/study/report/forest.hpp"
 #include "experiments/study/verdicts/finding.hpp"
 
 #include <algorithm>
+#include <map>
+#include <sstream>
 
 namespace surd {
 namespace {
@@ -129,80 +132,40 @@ std::string warning(const Study& study, const Analysis& analysis) {
 }
 
 /// Signs that LaTeX would read as a command or that its fonts may not have, and how they are written there.
-using Sign = std::pair<std::string_view, std::string_view>;
-constexpr Sign latex_signs[] = {{"\\", "\\textbackslash{}"},
-                                {"{", "\\{"},
-                                {"}", "\\}"},
-                                {"$", "\\$"},
-                                {"&", "\\&"},
-                                {"#", "\\#"},
-                                {"_", "\\_"},
-                                {"%", "\\%"},
-                                {"~", "\\textasciitilde{}"},
-                                {"^", "\\textasciicircum{}"},
-                                {"<", "$<$"},
-                                {">", "$>$"},
-                                {"|", "$|$"},
-                                {"\n", " "},
-                                {"−", "$-$"},
-                                {"–", "--"},
-                                {"≥", "$\\geq$"},
-                                {"≤", "$\\leq$"},
-                                {"∞", "$\\infty$"},
-                                {"±", "$\\pm$"},
-                                {"×", "$\\times$"},
-                                {"“", "``"},
-                                {"”", "''"},
-                                {"α", "$\\alpha$"},
-                                {"β", "$\\beta$"},
-                                {"γ", "$\\gamma$"},
-                                {"δ", "$\\delta$"},
-                                {"ε", "$\\epsilon$"},
-                                {"ζ", "$\\zeta$"},
-                                {"η", "$\\eta$"},
-                                {"θ", "$\\theta$"},
-                                {"ι", "$\\iota$"},
-                                {"κ", "$\\kappa$"},
-                                {"λ", "$\\lambda$"},
-                                {"μ", "$\\mu$"},
-                                {"ν", "$\\nu$"},
-                                {"ξ", "$\\xi$"},
-                                {"π", "$\\pi$"},
-                                {"ρ", "$\\rho$"},
-                                {"σ", "$\\sigma$"},
-                                {"τ", "$\\tau$"},
-                                {"υ", "$\\upsilon$"},
-                                {"φ", "$\\phi$"},
-                                {"χ", "$\\chi$"},
-                                {"ψ", "$\\psi$"},
-                                {"ω", "$\\omega$"},
-                                {"Γ", "$\\Gamma$"},
-                                {"Δ", "$\\Delta$"},
-                                {"Θ", "$\\Theta$"},
-                                {"Λ", "$\\Lambda$"},
-                                {"Ξ", "$\\Xi$"},
-                                {"Π", "$\\Pi$"},
-                                {"Σ", "$\\Sigma$"},
-                                {"Φ", "$\\Phi$"},
-                                {"Ψ", "$\\Psi$"},
-                                {"Ω", "$\\Omega$"},
-                                {"√", "$\\surd$"},
-                                {"≈", "$\\approx$"},
-                                {"→", "$\\to$"},
-                                {"·", "$\\cdot$"},
-                                {"²", "$^2$"}};
+std::map<std::string, std::string> latex_signs() {
+  std::map<std::string, std::string> signs = {
+      {"\\", "\\textbackslash{}"}, {"~", "\\textasciitilde{}"}, {"^", "\\textasciicircum{}"}, {"…", "\\dots{}"}};
+  for (const char* escaped : {"{", "}", "$", "&", "#", "_", "%"}) signs[escaped] = std::string("\\") + escaped;
+  for (const char* space : {"\n", "\r", "\t"}) signs[space] = " ";
+  for (const char* narrow : {"\u2009", "\u202F"}) signs[narrow] = "\\,";
+  signs["\u00A0"] = "~", signs["\u2011"] = "-";  // that do not break
+  const auto add = [&](const char* pairs, const char* around) {
+    std::istringstream words(pairs);
+    for (std::string sign, text; words >> sign >> text;) signs[sign] = around + text + around;
+  };
+  add(R"(– -- — --- “ `` ” '' ‘ ` ’ ' ο o Α A Β B Ε E Ζ Z Η H Ι I Κ K Μ M Ν N Ο O Ρ P Τ T Χ X)", "");
+  add(R"(< < > > | | − - ≥ \geq ≤ \leq ≠ \neq ≈ \approx ≡ \equiv ≪ \ll ≫ \gg ∼ \sim ∝ \propto ∞ \infty ± \pm × \times
+         ÷ \div · \cdot ⋅ \cdot √ \surd ∑ \sum ∏ \prod ∂ \partial ∇ \nabla ∈ \in ‖ \Vert ℓ \ell ° ^\circ → \to ← \gets
+         ↔ \leftrightarrow ⇒ \Rightarrow ½ \frac12 ¼ \frac14 ¾ \frac34 ⅓ \frac13 ⅔ \frac23)",
+      "$");
+  add(R"(⁰ ^0 ¹ ^1 ² ^2 ³ ^3 ⁴ ^4 ⁵ ^5 ⁶ ^6 ⁷ ^7 ⁸ ^8 ⁹ ^9 ⁻ ^- ₀ _0 ₁ _1 ₂ _2 ₃ _3 ₄ _4 ₅ _5 ₆ _6 ₇ _7 ₈ _8 ₉ _9)",
+      "$");
+  add(R"(α \alpha β \beta γ \gamma δ \delta ε \epsilon ζ \zeta η \eta θ \theta ι \iota κ \kappa λ \lambda μ \mu µ \mu ν \nu
+         ξ \xi π \pi ρ \rho σ \sigma ς \varsigma τ \tau υ \upsilon φ \phi χ \chi ψ \psi ω \omega ϑ \vartheta ϕ \phi
+         ϵ \epsilon Γ \Gamma Δ \Delta Θ \Theta Λ \Lambda Ξ \Xi Π \Pi Σ \Sigma Υ \Upsilon Φ \Phi Ψ \Psi Ω \Omega)",
+      "$");
+  return signs;
+}
 
 std::string latex(const std::string& text) {
+  static const std::map<std::string, std::string> signs = latex_signs();
   std::string escaped;
   for (std::size_t at = 0; at < text.size();) {
-    const auto* found = std::find_if(std::begin(latex_signs), std::end(latex_signs),
-                                     [&](const Sign& s) { return text.compare(at, s.first.size(), s.first) == 0; });
-    if (found == std::end(latex_signs)) {
-      escaped += text[at++];
-    } else {
-      escaped += found->second;
-      at += found->first.size();
-    }
+    const std::size_t length = utf8_length(std::string_view(text).substr(at));
+    const std::string sign = text.substr(at, std::max<std::size_t>(length, 1));
+    const auto found = signs.find(sign);
+    escaped += found == signs.end() ? sign : found->second;
+    at += sign.size();
   }
   // After the end of a row, these would be taken for what belongs to that.
   return escaped.rfind('[', 0) == 0 || escaped.rfind('*', 0) == 0 ? "{}" + escaped : escaped;

@@ -140,6 +140,12 @@ TEST_CASE_FIXTURE(Exported, "the verdicts as a table for a paper") {
   CHECK(contains(verdicts_as_markdown(study, analysis), "**A quick run, cut down to be tried"));
 }
 
+TEST_CASE_FIXTURE(Exported, "a table in LaTeX has no signs that its fonts may lack") {
+  study.hypotheses[0].name = "ο ≠ ½ … Ο ς µ x₁² — é\tb\u00A0c";
+  const std::string latex = verdicts_as_latex(study, analyse(study, results.known()));
+  CHECK(contains(latex, "  o $\\neq$ $\\frac12$ \\dots{} O $\\varsigma$ $\\mu$ x$_1$$^2$ --- é b~c & "));
+}
+
 TEST_CASE_FIXTURE(Exported, "runs.csv has a row a run and metric") {
   results.remove(1, 6);
   const std::string text = to_csv(study, results.known());
