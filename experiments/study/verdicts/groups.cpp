@@ -86,9 +86,12 @@ Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, 
       numbers.push_back(*found);
     }
     Check check = check_of(group.label, number.by, std::move(seeds), numbers);
-    if (const auto region = number.region(group, check)) {
-      check.region = from_scale(number.by, *region);
-      evidence.push_back(evidence_of(numbers, *region));
+    const GroupTarget target = number.target(group);
+    check.expected = target.value;
+    check.tolerance = target.tolerance;
+    if (target.region) {
+      check.region = from_scale(number.by, *target.region);
+      evidence.push_back(evidence_of(numbers, *target.region));
       check.verdict = verdict_of(evidence.back());
     }
     finding.result.checks.push_back(std::move(check));

@@ -23,14 +23,19 @@ std::vector<ArmGroup> groups_along(const Study& study, const std::string& over, 
 bool check_over(const Study& study, const Hypothesis& hypothesis, std::size_t fewest_numbers,
                 const Statement::Complain& complain);
 
+/// Where the number of a group is expected.
+struct GroupTarget {
+  std::optional<double> value, tolerance;  ///< of a formula; the tolerance is absolute
+  std::optional<Region> region;            ///< on the scale of the number; nothing where that is not known
+};
+
 /// How the number of a group is found and where it is expected.
 struct GroupNumber {
   std::string what, unit;  ///< in sentences
   ComparedBy by = ComparedBy::difference;
   /// In one seed, on the scale `by`; nothing where a run of the group has none.
   std::function<std::optional<MetricValue>(Tally& tally, const ArmGroup& group, std::uint64_t seed)> in_seed;
-  /// On that scale; nothing where that is not known. May note in the check what is expected.
-  std::function<std::optional<Region>(const ArmGroup& group, Check& check)> region;
+  std::function<GroupTarget(const ArmGroup& group)> target;
   std::size_t fewest_numbers = 0;  ///< how many different ones the axis `over` must have in each group
   bool far_is_good = false;        ///< see observation_of()
 };

@@ -53,7 +53,8 @@ Finding Trend::examine(const StudyValues& values, const Hypothesis& hypothesis) 
   const Study& study = values.study();
   const MetricSpec& metric = study.metric(hypothesis.metric);
   const Side side(study, hypothesis, hypothesis.arm);
-  GroupNumber number{fmt::format("the rank correlation of {} with {}", metric.name, hypothesis.over), "", {}, {}, {}};
+  GroupNumber number;
+  number.what = fmt::format("the rank correlation of {} with {}", metric.name, hypothesis.over);
   number.fewest_numbers = fewest_of_a_trend;
   number.far_is_good = true;
   number.in_seed = [&](Tally& tally, const ArmGroup& group, std::uint64_t seed) -> std::optional<MetricValue> {
@@ -63,8 +64,10 @@ Finding Trend::examine(const StudyValues& values, const Hypothesis& hypothesis) 
         points.push_back({study.numbers(arm).at(hypothesis.over), *value});
     return points.size() < group.arms.size() ? std::nullopt : std::optional<MetricValue>(kendall_tau(points));
   };
-  number.region = [&](const ArmGroup&, Check&) {
-    return hypothesis.expect == "falling" ? Region{-statistics::infinity, 0} : Region{0};
+  number.target = [&](const ArmGroup&) {
+    GroupTarget target;
+    target.region = hypothesis.expect == "falling" ? Region{-statistics::infinity, 0} : Region{0};
+    return target;
   };
   Finding finding = examine_groups(values, hypothesis, side, groups_along(study, hypothesis.over, side.arms), number);
   finding.expected = fmt::format("{} over {}", hypothesis.expect, hypothesis.over);

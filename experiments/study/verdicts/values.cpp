@@ -40,17 +40,18 @@ void check_formula(const Study& study, const Hypothesis& hypothesis, const State
 } catch (const Error&) {  // what is no formula, and what it cannot know, is complained about where all formulas are
 }
 
-/// Where the number of a check is expected, on its scale.
-Region region_of(const Check& check, const std::string& expect_word, const std::string& name) {
-  expect(expect_word.empty() || expect_word == "within" || expect_word == "at_most" || expect_word == "at_least",
-         "hypothesis", "'{}' expects within, at_most or at_least; got '{}'", name, expect_word);
+/// Where a number is expected, on its scale.
+Region region_of(const Hypothesis& hypothesis, ComparedBy by, double value, double tolerance) {
+  const std::string& word = hypothesis.expect;
+  expect(word.empty() || word == "within" || word == "at_most" || word == "at_least", "hypothesis",
+         "'{}' expects within, at_most or at_least; got '{}'", hypothesis.name, word);
   const auto end = [&](double number) {
-    if (check.compared_by == ComparedBy::difference) return number;
+    if (by == ComparedBy::difference) return number;
     return number > 0 ? std::log(number) : -statistics::infinity;
   };
   Region region{-statistics::infinity, statistics::infinity, true};
-  if (expect_word != "at_most") region.low = end(*check.expected - *check.tolerance);
-  if (expect_word != "at_least") region.high = end(*check.expected + *check.tolerance);
+  if (word != "at_most") region.low = end(value - tolerance);
+  if (word != "at_least") region.high = end(value + tolerance);
   return region;
 }
 
@@ -61,13 +62,15 @@ std::string tolerance_of(const Hypothesis& h) {
 /// Examines groups whose number a formula expects.
 Finding examine_formula(const StudyValues& values, const Hypothesis& hypothesis, const Side& side,
                         const std::vector<ArmGroup>& groups, GroupNumber number) {
-  number.region = [&](const ArmGroup& group, Check& check) -> std::optional<Region> {
+  number.target = [&, by = number.by](const ArmGroup& group) {
+    GroupTarget target;
     const std::size_t arm = group.arms.front();
-    check.expected = expected_value(values.study(), hypothesis, arm, values.vocabulary(arm));
-    if (!check.expected) return std::nullopt;
-    check.tolerance = hypothesis.tolerance * (hypothesis.relative ? std::fabs(*check.expected) : 1);
-    if (!std::isfinite(*check.expected + *check.tolerance)) return std::nullopt;
-    return region_of(check, hypothesis.expect, hypothesis.name);
+    target.value = expected_value(values.study(), hypothesis, arm, values.vocabulary(arm));
+    if (!target.value) return target;
+    target.tolerance = hypothesis.tolerance * (hypothesis.relative ? std::fabs(*target.value) : 1);
+    if (std::isfinite(*target.value + *target.tolerance))
+      target.region = region_of(hypothesis, by, *target.value, *target.tolerance);
+    return target;
   };
   Finding finding = examine_groups(values, hypothesis, side, groups, number);
   const std::string word = hypothesis.expect == "at_most"    ? "at most "
@@ -110,7 +113,10 @@ Finding Value::examine(const StudyValues& values, const Hypothesis& hypothesis) 
   const Side side(study, hypothesis, hypothesis.arm);
   std::vector<ArmGroup> groups;
   for (const std::size_t arm : side.arms) groups.push_back({study.arms[arm].name, {arm}});
-  GroupNumber number{metric.name, metric.unit, metric.compared_by, {}, {}};
+  GroupNumber number;
+  number.what = metric.name;
+  number.unit = metric.unit;
+  number.by = metric.compared_by;
   number.in_seed = [&](Tally& tally, const ArmGroup& group, std::uint64_t seed) {
     return tally.on_scale(metric, group.arms.front(), side.regime, seed);
   };
@@ -130,7 +136,8 @@ Finding Slope::examine(const StudyValues& values, const Hypothesis& hypothesis) 
   const Study& study = values.study();
   const MetricSpec& metric = study.metric(hypothesis.metric);
   const Side side(study, hypothesis, hypothesis.arm);
-  GroupNumber number{fmt::format("the slope of log {} over log {}", metric.name, hypothesis.over), "", {}, {}, {}};
+  GroupNumber number;
+  number.what = fmt::format("the slope of log {} over log {}", metric.name, hypothesis.over);
   number.fewest_numbers = fewest_of_a_slope;
   number.in_seed = [&](Tally& tally, const ArmGroup& group, std::uint64_t seed) -> std::optional<MetricValue> {
     std::vector<double> x;
