@@ -62,8 +62,12 @@ std::vector<Cells> hypothesis_rows(const Study& study, const Analysis& analysis)
       const bool known = !check.values.empty();
       std::string effect = known ? text_of(check.effect.value) : "";
       if (known && !check.expected && check.compared_by == ComparedBy::ratio) effect += " times";
-      if (known && check.expected)
-        effect += fmt::format(" for {} ± {}", short_number(*check.expected), short_number(*check.tolerance));
+      if (known && check.expected) {
+        const std::string bound = one_sided(check);
+        effect += " for " + (bound.empty()
+                                 ? fmt::format("{} ± {}", short_number(*check.expected), short_number(*check.tolerance))
+                                 : bound);
+      }
       rows.push_back({i == 0 ? first[0] : "", i == 0 ? first[1] : name_of(check.verdict), check.label, effect,
                       known ? interval_text(check.effect.interval) : "", i == 0 ? last[0] : "", i == 0 ? last[1] : "",
                       std::to_string(check.seeds.size())});

@@ -156,6 +156,13 @@ Verdict all_of(const std::vector<Check>& checks) {
   return verdict;
 }
 
+std::string one_sided(const Check& check) {
+  const Region region = check.region.value_or(Region());
+  const bool low = region.low > -statistics::infinity, high = region.high < statistics::infinity;
+  if (low == high) return "";
+  return low ? "at least " + short_number(region.low) : "at most " + short_number(region.high);
+}
+
 std::string held_in(const std::vector<Check>& checks) {
   const auto held = std::count_if(checks.begin(), checks.end(),
                                   [](const Check& check) { return check.verdict == Verdict::supported; });
@@ -167,7 +174,9 @@ std::string observation_of(const std::string& what, const std::vector<Check>& ch
   const Check& worst = worst_of(checks, far_is_good);
   if (worst.values.empty()) return "";
   const std::string number = text_of(worst.effect, unit);
-  const std::string target = worst.expected ? fmt::format(" for {}", short_number(*worst.expected)) : "";
+  const std::string bound = one_sided(worst);
+  const std::string target =
+      worst.expected ? fmt::format(" for {}", bound.empty() ? short_number(*worst.expected) : bound) : "";
   if (checks.size() == 1) return fmt::format("{} of {} is {}{}", what, worst.label, number, target);
   return fmt::format("{} {}; {} {} is {}{}", what, held_in(checks),
                      worst.verdict == Verdict::supported ? "the nearest to failing," : "in", worst.label, number,

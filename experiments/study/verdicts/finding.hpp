@@ -55,6 +55,8 @@ std::string text_of(const MetricValue& value, const std::function<std::string(do
                     const char* unknown = "not known");
 /// An estimate with its interval, where this has an end: "-0.2 nats [-0.3, -0.1]".
 std::string text_of(const Estimate& estimate, const std::string& unit);
+/// "at most 60", "at least 0.5": where a check is expected to be that has one end; "" for any other.
+std::string one_sided(const Check& check);
 /// The verdict over checks that must all hold: refuted where one is, supported where all are, else undecided.
 Verdict all_of(const std::vector<Check>& checks);
 /// "holds in 2 of 3 cases": of how many checks it is decided that they are as expected. Where the hypothesis is

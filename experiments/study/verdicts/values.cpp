@@ -59,6 +59,20 @@ std::string tolerance_of(const Hypothesis& h) {
   return short_number(h.relative ? 100 * h.tolerance : h.tolerance) + (h.relative ? " %" : "");
 }
 
+/// What the formula expects, in words: "sqrt(d) ± 0.1", "at most 60", "at least sqrt(d) - 10 %".
+std::string expected_words(const Hypothesis& h) {
+  const bool at_most = h.expect == "at_most";
+  if (!at_most && h.expect != "at_least")
+    return h.tolerance == 0 ? "exactly " + h.formula : fmt::format("{} ± {}", h.formula, tolerance_of(h));
+  const char* word = at_most ? "at most" : "at least";
+  if (h.tolerance == 0) return fmt::format("{} {}", word, h.formula);
+  if (!names_in_formula(h.formula).empty())
+    return fmt::format("{} {} {} {}", word, h.formula, at_most ? "+" : "-", tolerance_of(h));
+  const double value = evaluate_formula(h.formula, [](const std::string&) { return 0.0; });
+  const double tolerance = h.tolerance * (h.relative ? std::fabs(value) : 1);
+  return fmt::format("{} {}", word, short_number(at_most ? value + tolerance : value - tolerance));
+}
+
 /// Examines groups whose number a formula expects.
 Finding examine_formula(const StudyValues& values, const Hypothesis& hypothesis, const Side& side,
                         const std::vector<ArmGroup>& groups, GroupNumber number) {
@@ -73,10 +87,7 @@ Finding examine_formula(const StudyValues& values, const Hypothesis& hypothesis,
     return target;
   };
   Finding finding = examine_groups(values, hypothesis, side, groups, number);
-  const std::string word = hypothesis.expect == "at_most"    ? "at most "
-                           : hypothesis.expect == "at_least" ? "at least "
-                                                             : "";
-  finding.expected = fmt::format("{}{} ± {}", word, hypothesis.formula, tolerance_of(hypothesis));
+  finding.expected = expected_words(hypothesis);
   for (const Check& check : finding.result.checks) {
     if (!finding.obstacle.empty() || check.region) continue;
     finding.obstacle = check.expected ? fmt::format("what is expected of {} is no finite number", check.label)
@@ -104,8 +115,7 @@ void SlopeOptions::fields(Fields& f) {
 }
 
 std::string Value::words(const Hypothesis& h) const {
-  return fmt::format("{} of {} is {} {}, tolerance {}", h.metric, text_of(h.arm, "every arm"), h.expect, h.formula,
-                     tolerance_of(h));
+  return fmt::format("{} of {} is {}", h.metric, text_of(h.arm, "every arm"), expected_words(h));
 }
 Finding Value::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
   const Study& study = values.study();
@@ -129,8 +139,8 @@ void Value::check(const Study& study, const Hypothesis& hypothesis, const Compla
 }
 
 std::string Slope::words(const Hypothesis& h) const {
-  return fmt::format("log {} of {} over log {} has slope {}, tolerance {}", h.metric, text_of(h.arm, "every arm"),
-                     h.over, h.formula, tolerance_of(h));
+  return fmt::format("the slope of log {} of {} over log {} is {}", h.metric, text_of(h.arm, "every arm"), h.over,
+                     expected_words(h));
 }
 Finding Slope::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
   const Study& study = values.study();

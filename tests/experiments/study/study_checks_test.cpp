@@ -86,6 +86,23 @@ TEST_CASE("a value may be bounded on one side") {
   CHECK(widths_study.judged(value("0.3", 0, "at_least")).verdict == Verdict::supported);
   CHECK(widths_study.judged(value("0.5", 0, "at_least")).verdict == Verdict::refuted);
   CHECK_THROWS_AS(widths_study.judged(value("0.5", 0, "about")), Error);
+
+  // The words say where the end is.
+  const auto words = [&](Hypothesis hypothesis, bool relative = false) {
+    hypothesis.relative = relative;
+    const std::string reason = widths_study.judged(hypothesis).reason, stated = hypothesis.statement->words(hypothesis);
+    const std::string expected = stated.substr(stated.find(" is ") + 4);
+    CHECK(contains(reason, expected));
+    return expected;
+  };
+  CHECK(words(value("0", 0, "at_most")) == "at most 0");
+  CHECK(words(value("40", 0.5, "at_most"), true) == "at most 60");
+  CHECK(contains(widths_study.judged(value("2", 0.5, "at_most")).reason, "in 3 of 3 cases; the nearest to failing, "));
+  CHECK(contains(widths_study.judged(value("2", 0.5, "at_most")).reason, " for at most 2.5, "));
+  CHECK(words(value("1.6", 0.1, "at_least")) == "at least 1.5");
+  CHECK(words(value("sqrt(d)", 0.1, "at_most"), true) == "at most sqrt(d) + 10 %");
+  CHECK(words(value("sqrt(d)", 0)) == "exactly sqrt(d)");
+  CHECK(words(value("sqrt(d) / 10", 0.1)) == "sqrt(d) / 10 ± 0.1");
 }
 
 TEST_CASE("formulas know the arm's numbers and V, and nothing else") {
