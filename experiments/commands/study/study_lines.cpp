@@ -44,12 +44,13 @@ std::string seeds_text(const std::vector<std::uint64_t>& seeds) {
 std::string reach_text(const Reach& reach, std::size_t tests, std::size_t looks) {
   const std::string with = fmt::format("be decided with {} seed{}{}: ", reach.seeds, reach.seeds == 1 ? "" : "s",
                                        reach.of_tuning ? " of the tuning" : "");
-  if (reach.seeds < fewest_seeds) return fmt::format("cannot {}{} are the fewest", with, fewest_seeds);
+  if (reach.seeds < statistics::fewest_seeds)
+    return fmt::format("cannot {}{} are the fewest", with, statistics::fewest_seeds);
   if (!reach.tested) return fmt::format("can {}no test, so no p", with);
   return fmt::format("{} {}smallest p 2/2^{} = {}, for {} test{} (Holm){} {}{}", reach.decidable ? "can" : "cannot",
                      with, reach.seeds, short_number(reach.p), tests, tests == 1 ? "" : "s",
                      looks == 1 ? "" : fmt::format(" and {} looks", looks), short_number(reach.p_holm),
-                     reach.decidable ? "" : fmt::format(", above {}", significance));
+                     reach.decidable ? "" : fmt::format(", above {}", statistics::significance));
 }
 
 std::vector<std::string> reach_lines(const Study& study, const Decidability& decidability, bool all,

@@ -103,7 +103,7 @@ Finding compare(const StudyValues& values, const Hypothesis& hypothesis, bool in
                                                       text_of(hypothesis.versus))
                                         : "";
   Check check = check_of(sides + where, metric.compared_by, seeds, differences);
-  finding.tested = values.seeds(metric).size() >= fewest_seeds;
+  finding.tested = values.seeds(metric).size() >= statistics::fewest_seeds;
   finding.obstacle = obstacle_of(values.seeds(metric).size(), tally);
   finding.context = "pseudo-median of " + context_of(values, seeds.size(), regimes, tally);
   if (!differences.empty()) finding.observed = observation(metric, hypothesis, interaction, check);

@@ -25,10 +25,10 @@ Decidability with_seeds(const Study& study, std::size_t at_least) {
   for (const Hypothesis& hypothesis : study.hypotheses) {
     Reach reach = seeds_of(study, hypothesis);
     reach.seeds = std::max(reach.seeds, at_least);
-    reach.decidable = reach.seeds >= fewest_seeds;
+    reach.decidable = reach.seeds >= statistics::fewest_seeds;
     reach.tested = hypothesis.statement->tested() && reach.decidable;
     if (reach.tested) {
-      reach.p = smallest_p(reach.seeds);
+      reach.p = statistics::smallest_p(reach.seeds);
       p.push_back(reach.p);
     }
     result.hypotheses.push_back(reach);
@@ -39,7 +39,7 @@ Decidability with_seeds(const Study& study, std::size_t at_least) {
   for (Reach& reach : result.hypotheses) {
     if (!reach.tested) continue;
     reach.p_holm = std::min(1.0, static_cast<double>(study.looks) * adjusted[next++]);
-    reach.decidable = reach.p_holm <= significance;
+    reach.decidable = reach.p_holm <= statistics::significance;
   }
   return result;
 }
@@ -54,7 +54,7 @@ std::size_t Decidability::undecidable() const {
 Decidability decidability_of(const Study& study) {
   Decidability result = with_seeds(study, 0);
   if (result.undecidable() == 0) return result;
-  result.seeds_for_all = fewest_seeds;
+  result.seeds_for_all = statistics::fewest_seeds;
   while (with_seeds(study, result.seeds_for_all).undecidable() > 0) ++result.seeds_for_all;
   return result;
 }

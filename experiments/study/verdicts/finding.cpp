@@ -29,7 +29,7 @@ std::string reason(const Finding& finding, std::size_t looks) {
   if (result.p) {
     std::size_t seeds = 0;
     for (const Check& check : result.checks) seeds = std::max(seeds, check.seeds.size());
-    const bool smallest = *result.p <= smallest_p(seeds);
+    const bool smallest = *result.p <= statistics::smallest_p(seeds);
     p = fmt::format(", p = {} ({}{} after Holm{})", short_number(*result.p),
                     smallest ? finding.unanimous + ", the smallest there is; " : "", short_number(*result.p_holm),
                     looks == 1 ? "" : fmt::format(" and for {} looks", looks));
@@ -40,7 +40,7 @@ std::string reason(const Finding& finding, std::size_t looks) {
     case Verdict::refuted: words = fmt::format("against what was expected ({})", finding.expected); break;
     case Verdict::undecided:
       words = fmt::format("which does not decide whether it is {}", finding.expected);
-      if (result.p && *result.p <= significance && *result.p_holm > significance)
+      if (result.p && *result.p <= statistics::significance && *result.p_holm > statistics::significance)
         words += ": p is small enough alone, and not once it is corrected; more seeds could decide";
       break;
   }
@@ -93,7 +93,7 @@ Check check_of(std::string label, ComparedBy by, std::vector<std::uint64_t> seed
 }
 
 Verdict verdict_of(const Evidence& evidence) {
-  if (evidence.p() > significance) return Verdict::undecided;
+  if (evidence.p() > statistics::significance) return Verdict::undecided;
   return evidence.speaks_for() ? Verdict::supported : Verdict::refuted;
 }
 
@@ -139,10 +139,10 @@ std::string context_of(const StudyValues& values, std::size_t seeds, const std::
 
 std::string obstacle_of(std::size_t seeds, const Tally& tally) {
   std::string text;
-  if (seeds < fewest_seeds)
+  if (seeds < statistics::fewest_seeds)
     text = fmt::format("{} seeds are needed and there {} {}: the smallest p that {} can give a comparison is {}",
-                       fewest_seeds, seeds == 1 ? "is" : "are", seeds, seeds == 1 ? "it" : "these",
-                       short_number(smallest_p(seeds)));
+                       statistics::fewest_seeds, seeds == 1 ? "is" : "are", seeds, seeds == 1 ? "it" : "these",
+                       short_number(statistics::smallest_p(seeds)));
   if (!tally.complete()) text += fmt::format("{}{}", text.empty() ? "" : "; ", tally.gaps());
   return text;
 }
@@ -203,7 +203,7 @@ std::vector<HypothesisResult> conclude(std::vector<Finding> findings, std::size_
       const double p_holm = std::min(1.0, static_cast<double>(looks) * adjusted[next++]);
       if (result.p) {
         result.p_holm = p_holm;
-        if (p_holm > significance) result.verdict = Verdict::undecided;
+        if (p_holm > statistics::significance) result.verdict = Verdict::undecided;
       }
     }
     if (!finding.obstacle.empty()) result.verdict = Verdict::undecided;

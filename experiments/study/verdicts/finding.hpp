@@ -8,8 +8,6 @@
 
 namespace surd {
 
-using statistics::fewest_seeds, statistics::significance, statistics::smallest_p;
-
 /// What is known of a hypothesis before the p values of all of them are adjusted. The verdicts in `result` hold if the
 /// adjusted p is at or below 0.05; where there is no p to adjust they are final.
 struct Finding {

@@ -97,7 +97,7 @@ Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, 
     finding.result.checks.push_back(std::move(check));
   }
   finding.obstacle = obstacle_of(all_seeds.size(), tally);
-  finding.tested = all_seeds.size() >= fewest_seeds;
+  finding.tested = all_seeds.size() >= statistics::fewest_seeds;
   finding.unanimous = "all seeds agree";
   if (finding.obstacle.empty() && evidence.size() == groups.size()) finding.judge(all_of(evidence));
   finding.observe = [what = number.what, unit = number.unit, far_is_good = number.far_is_good](const auto& checks) {

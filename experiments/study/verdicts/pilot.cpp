@@ -86,7 +86,7 @@ std::vector<PilotFinding> expect_from_pilot(const Study& planned, const Study& p
     const Region region = comparison->region(asked, hypothesis);
     finding.margin = std::min(std::fabs(region.low), std::fabs(region.high));
     if (finding.obstacle.empty()) {
-      const double error = significance / static_cast<double>(decidability.tests * planned.looks);
+      const double error = statistics::significance / static_cast<double>(decidability.tests * planned.looks);
       const SimulatedStudies& studies = by_seeds.try_emplace(reach.seeds, reach.seeds, error).first->second;
       const bool two_ends = std::isfinite(region.low) && std::isfinite(region.high);
       if (two_ends) {
