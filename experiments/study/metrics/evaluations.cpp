@@ -9,12 +9,12 @@ std::vector<std::string> names_of(Measure) { return {"loss", "perplexity", "toke
 bool lower_is_better(Measure measure) { return measure == Measure::loss || measure == Measure::perplexity; }
 bool reachable(Measure measure, double value) {
   switch (measure) {
-    case Measure::loss: break;
+    case Measure::loss: return value > 0;
     case Measure::perplexity: return value > 1;
     case Measure::token_accuracy:
     case Measure::sequence_accuracy: return value > 0 && value <= 1;
   }
-  return value > 0;
+  return false;
 }
 double better(Measure measure, double a, double b) {
   return lower_is_better(measure) ? std::min(a, b) : std::max(a, b);
@@ -22,12 +22,12 @@ double better(Measure measure, double a, double b) {
 
 std::optional<double> value_of(Measure measure, const EvaluationRecord& record) {
   switch (measure) {
-    case Measure::loss: break;
+    case Measure::loss: return record.loss;
     case Measure::perplexity: return record.perplexity;
     case Measure::token_accuracy: return record.token_accuracy;
     case Measure::sequence_accuracy: return record.sequence_accuracy;
   }
-  return record.loss;
+  return std::nullopt;
 }
 
 std::optional<double> initial_value(Measure measure, const RunResult& run) {

@@ -85,8 +85,7 @@ struct TargetOptions : MeasureOptions {
     f("target", target, "to be reached");
     f.rule(target.has_value(), "target", "is required where kind is updates_to, tokens_to or seconds_to");
     f.rule(!target || reachable(of, *target), "target",
-           "is never reached, or from the start: a loss is above 0, a perplexity above 1, an accuracy above 0 and at "
-           "most 1");
+           "is no value to be reached: a loss is above 0, a perplexity above 1, an accuracy above 0 and at most 1");
   }
 };
 /// What a run spent until the first of three evaluations in a row at or past the target. Where there are no such three,
