@@ -150,8 +150,9 @@ std::vector<std::pair<double, std::string>> labels_of(const Scale& scale, const 
 std::string digits_text(double value, int digits) {
   if (std::isinf(value)) return value > 0 ? "∞" : "−∞";
   if (std::isnan(value)) return "–";
-  std::string text = std::abs(value) >= 1e3 && std::abs(value) < 1e6 ? fmt::format("{:.0f}", value)
-                                                                     : fmt::format("{:.{}g}", value, digits);
+  if (std::abs(value) >= 1e3 && std::abs(value) < 1e6)
+    digits = std::max(digits, static_cast<int>(std::log10(std::abs(value))) + 1);
+  std::string text = fmt::format("{:.{}g}", value, digits);
   if (text == "-0") text = "0";
   if (text.front() == '-') text.replace(0, 1, "−");
   return text;

@@ -371,6 +371,23 @@ TEST_CASE("a report of a study that leaves out combinations draws the arms that 
   CHECK(lines == "alpha=sqrt(d): [4.0]\nalpha=<one>: [4.0,64.0]\n");
 }
 
+TEST_CASE("numbers as a row of the forest writes them") {
+  using surd::report::digits_text;
+  CHECK(digits_text(0.25349) == "0.253");
+  CHECK(digits_text(1234.56) == "1235");
+  CHECK(digits_text(-123456.7) == "−123457");
+  CHECK(digits_text(1234.56, 6) == "1234.56");
+  CHECK(digits_text(1234567) == "1.23e+06");
+  CHECK(digits_text(-0.0) == "0");
+  CHECK(digits_text(surd::report::nan) == "–");
+  // As many as tell two numbers apart, of thousands too.
+  ReportFixture fixture;
+  surd::Check& slope = fixture.analysis.hypotheses[1].checks[0];
+  slope.effect = {1234.5, {1234.25, 1234.75}};
+  const surd::report::Json row = surd::report::forest_rows(fixture.study, fixture.analysis).at(1);
+  CHECK(row.at("effect") == "1234.5 [1234.2, 1234.8]");
+}
+
 TEST_CASE("numbers as a report writes them") {
   using surd::report::number_text;
   CHECK(number_text(0.69314718) == "0.6931");
