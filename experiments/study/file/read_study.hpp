@@ -15,7 +15,7 @@ struct StudySource {
   bool quick = false;
   /// Copies to read in place of the files that the base config extends; where there are none, those files are read.
   std::vector<std::filesystem::path> base_copies;
-  /// A study that was begun: what it says of --quick matters no more.
+  /// A study that was begun: what it says of --quick matters no more, nor what its tuning might come to.
   bool begun = false;
 };
 

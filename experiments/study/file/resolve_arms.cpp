@@ -197,7 +197,8 @@ void StudyReader::resolve_arms(Study& study) {
       collect(error);
     }
   }
-  if (study.tuning && problems_.empty()) check_extensions(study);
+  // Of one that was begun it is too late: it may never come to that, and its runs are there.
+  if (study.tuning && problems_.empty() && !source_.begun) check_extensions(study);
 }
 
 /// Complains where extending a grid of the tuning would come to a value that its key does not take. That would show

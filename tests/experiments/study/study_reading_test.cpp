@@ -386,6 +386,9 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
   CHECK(complaint(StudyFile::whole(good + tuning)).empty());
   CHECK(complaint(StudyFile::whole(tuned("key: optimizer.beta2, values: [0.9, 0.99], extensions: 0"))).empty());
   CHECK(complaint(StudyFile::whole(tuned("key: train.batch_size, values: [8, 16]"))).empty());
+  const StudyFile begun;  // with a grid that can grow too far, by a version that did not look
+  const std::string file = begun.write(StudyFile::whole(tuned("key: optimizer.beta2, values: [0.9, 0.99]")));
+  CHECK(load_study(StudySource{file, {}, false, {}, true}).tuning->axes[0].extensions == 2);
   CHECK(contains(complaint("title: T\n"), "base: is required; it may be {}"));
   CHECK(contains(complaint("title: T\nbase: {optimizer: {learning_rate: 3e-3 / d}}\n"
                            "axes: [{name: d, key: model.d_model, values: [16, 32]}]\n"),
