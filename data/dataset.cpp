@@ -1,5 +1,7 @@
 #include "data/dataset.hpp"
 
+#include <algorithm>
+
 namespace surd {
 namespace {
 
@@ -12,10 +14,14 @@ TokenCounts count_side(const Corpus& corpus, std::string TextPair::*side, const 
   return counts;
 }
 
-std::vector<TokenId> encode(std::string_view line, Tokenization tokenization, const Vocabulary& vocabulary) {
+std::vector<TokenId> ids_of(const std::vector<std::string>& tokens, const Vocabulary& vocabulary) {
   std::vector<TokenId> ids;
-  for (const std::string& token : tokenize(line, tokenization)) ids.push_back(vocabulary.id(token));
+  for (const std::string& token : tokens) ids.push_back(vocabulary.id(token));
   return ids;
+}
+
+bool has_unknown(const std::vector<TokenId>& ids) {
+  return std::find(ids.begin(), ids.end(), Vocabulary::unk) != ids.end();
 }
 
 }  // namespace
@@ -50,14 +56,21 @@ void TextCodec::save(const std::string& directory) const {
   target_vocabulary_.save(directory + "/target.txt");
 }
 
+SentencePair TextCodec::encode(const TextPair& pair) const {
+  const std::vector<std::string> target = tokens(pair.target);
+  SentencePair encoded{encode_source(pair.source), ids_of(target, target_vocabulary_)};
+  if (has_unknown(encoded.target)) encoded.target_text = detokenize(target, tokenization_, subword_marker_);
+  return encoded;
+}
+
 std::vector<TokenId> TextCodec::encode_source(std::string_view line) const {
-  std::vector<TokenId> ids = encode(line, tokenization_, source_vocabulary_);
+  std::vector<TokenId> ids = ids_of(tokens(line), source_vocabulary_);
   ids.push_back(Vocabulary::eos);
   return ids;
 }
 
 std::vector<TokenId> TextCodec::encode_target(std::string_view line) const {
-  return encode(line, tokenization_, target_vocabulary_);
+  return ids_of(tokens(line), target_vocabulary_);
 }
 
 std::string TextCodec::decode(const std::vector<TokenId>& ids, const Vocabulary& vocabulary) const {
@@ -73,14 +86,30 @@ std::string TextCodec::decode_source(const std::vector<TokenId>& ids) const { re
 
 std::string TextCodec::decode_target(const std::vector<TokenId>& ids) const { return decode(ids, target_vocabulary_); }
 
+std::string TextCodec::reference(const SentencePair& pair) const {
+  return pair.target_text.empty() ? decode_target(pair.target) : pair.target_text;
+}
+
+bool TextCodec::is_right(const SentencePair& pair, const std::vector<TokenId>& translation) const {
+  if (has_unknown(translation)) return false;
+  if (translation == pair.target) return true;
+  // Other tokens are another text, unless they are pieces of words.
+  return !subword_marker_.empty() && decode_target(translation) == reference(pair);
+}
+
+std::size_t TextCodec::most_tokens(const SentencePair& pair) const {
+  if (subword_marker_.empty()) return pair.target.size();
+  // A word has no more pieces than characters.
+  return std::max(pair.target.size(), tokenize(reference(pair), Tokenization::characters).size());
+}
+
 Dataset::Dataset(const Corpus& corpus) : Dataset(corpus, TextCodec::build(corpus)) {}
 
 Dataset::Dataset(const Corpus& corpus, TextCodec text_codec) : codec(std::move(text_codec)) {
   for (const Split& split : corpus.splits) {
     EncodedSplit encoded{split.name, {}};
     encoded.pairs.reserve(split.pairs.size());
-    for (const TextPair& pair : split.pairs)
-      encoded.pairs.push_back({codec.encode_source(pair.source), codec.encode_target(pair.target)});
+    for (const TextPair& pair : split.pairs) encoded.pairs.push_back(codec.encode(pair));
     splits.push_back(std::move(encoded));
   }
 }

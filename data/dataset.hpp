@@ -13,6 +13,8 @@ namespace surd {
 struct SentencePair {
   std::vector<TokenId> source;  ///< ends in eos
   std::vector<TokenId> target;  ///< neither bos nor eos: a batch adds them
+  /// The target as text where the vocabulary lacks one of its tokens; "" where the ids tell all of it.
+  std::string target_text = {};
 };
 
 /// Turns text into ids and back. All that inference needs of the data.
@@ -29,6 +31,8 @@ class TextCodec {
   /// Writes source.txt and target.txt into a directory that exists. Throws Error when they cannot be written.
   void save(const std::string& directory) const;
 
+  /// Both sides as ids. Throws Error where a line is not valid UTF-8.
+  SentencePair encode(const TextPair& pair) const;
   /// Ids of the line's tokens and eos. Throws Error where the line is not valid UTF-8.
   std::vector<TokenId> encode_source(std::string_view line) const;
   /// Ids of the line's tokens, without bos and eos. Throws Error where the line is not valid UTF-8.
@@ -38,6 +42,19 @@ class TextCodec {
   /// Error for an id outside the vocabulary.
   std::string decode_source(const std::vector<TokenId>& ids) const;
   std::string decode_target(const std::vector<TokenId>& ids) const;
+
+  /// The text that a translation of the pair is compared with: its target as decode_target() writes a line, but with
+  /// the words of the corpus even where the vocabulary lacks them.
+  std::string reference(const SentencePair& pair) const;
+  /// Whether a translation, ids without eos, has the text of the pair's reference. Words may be cut into other pieces;
+  /// unk stands for no text, so a translation with one is never right.
+  bool is_right(const SentencePair& pair, const std::vector<TokenId>& translation) const;
+  /// Most tokens, without eos, of a translation that can be right.
+  std::size_t most_tokens(const SentencePair& pair) const;
+
+  /// The line's tokens as text, those that the vocabularies lack as well. Throws Error where the line is not valid
+  /// UTF-8.
+  std::vector<std::string> tokens(std::string_view line) const { return tokenize(line, tokenization_); }
 
   const Vocabulary& source_vocabulary() const { return source_vocabulary_; }
   const Vocabulary& target_vocabulary() const { return target_vocabulary_; }

@@ -47,24 +47,28 @@ void for_each_target(const Transformer& model, const std::vector<SentencePair>& 
 }
 
 double measure_sequence_accuracy(const Transformer& model, const std::vector<SentencePair>& pairs,
-                                 std::size_t batch_size, std::size_t count) {
+                                 const TextCodec& codec, std::size_t batch_size, std::size_t count) {
   const std::vector<SentencePair> subset(pairs.begin(), pairs.begin() + static_cast<std::ptrdiff_t>(count));
   std::size_t right = 0;
   for (const Batch& batch : evaluation_batches(subset, batch_size)) {
     std::vector<std::vector<TokenId>> sources;
-    for (const std::size_t index : batch.indices) sources.push_back(subset[index].source);
     DecodingArguments options;
-    options.max_length = batch.target_length;  // a longer translation is wrong anyway
+    options.max_length = 1;
+    for (const std::size_t index : batch.indices) {
+      sources.push_back(subset[index].source);
+      // With its eos. A longer translation is wrong anyway.
+      options.max_length = std::max(options.max_length, codec.most_tokens(subset[index]) + 1);
+    }
     const auto hypotheses = decode(model, sources, options);
     for (std::size_t i = 0; i < hypotheses.size(); ++i)
-      right += hypotheses[i].finished && hypotheses[i].tokens == subset[batch.indices[i]].target ? 1 : 0;
+      right += hypotheses[i].finished && codec.is_right(subset[batch.indices[i]], hypotheses[i].tokens) ? 1 : 0;
   }
   return static_cast<double>(right) / static_cast<double>(count);
 }
 
 }  // namespace
 
-Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& pairs,
+Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& pairs, const TextCodec& codec,
                     const EvaluationArguments& options) {
   expect(!pairs.empty(), "evaluate", "there are no pairs");
   Evaluation result;
@@ -74,7 +78,7 @@ Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& p
   for_each_target(model, pairs, options.batch_size,
                   [&](std::size_t, std::size_t, TokenId token, const Real* row, std::size_t vocabulary) {
                     loss -= static_cast<double>(row[token]);
-                    right += std::max_element(row, row + vocabulary) - row == token ? 1 : 0;
+                    if (token != Vocabulary::unk && std::max_element(row, row + vocabulary) - row == token) ++right;
                     ++result.target_tokens;
                   });
   result.loss = loss / static_cast<double>(result.target_tokens);
@@ -82,7 +86,7 @@ Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& p
   result.token_accuracy = static_cast<double>(right) / static_cast<double>(result.target_tokens);
   result.decoded = std::min(options.decode_at_most, pairs.size());
   if (result.decoded > 0)
-    result.sequence_accuracy = measure_sequence_accuracy(model, pairs, options.batch_size, result.decoded);
+    result.sequence_accuracy = measure_sequence_accuracy(model, pairs, codec, options.batch_size, result.decoded);
   return result;
 }
 

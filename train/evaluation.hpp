@@ -1,6 +1,7 @@
 #pragma once
 
 #include "data/batch.hpp"
+#include "data/dataset.hpp"
 #include "layers/transformer.hpp"
 
 #include <cstddef>
@@ -9,10 +10,12 @@
 namespace surd {
 
 struct Evaluation {
-  double loss = 0;               ///< cross-entropy without label smoothing, nats a target token (eos included)
-  double perplexity = 0;         ///< exp(loss)
-  double token_accuracy = 0;     ///< share of target tokens that have the largest logit, given the true prefix
-  double sequence_accuracy = 0;  ///< share of pairs whose greedy translation is the whole reference
+  double loss = 0;        ///< cross-entropy without label smoothing, nats a target token (eos included)
+  double perplexity = 0;  ///< exp(loss)
+  /// Share of target tokens that have the largest logit, given the true prefix. A token that the vocabulary lacks is
+  /// never right: whoever predicts unk does not say which.
+  double token_accuracy = 0;
+  double sequence_accuracy = 0;  ///< share of pairs whose greedy translation has the reference's text
   std::size_t pairs = 0;
   std::size_t target_tokens = 0;
   std::size_t decoded = 0;  ///< pairs that sequence_accuracy was measured on
@@ -23,8 +26,9 @@ struct EvaluationArguments {
   std::size_t decode_at_most = static_cast<std::size_t>(-1);  ///< the first pairs are translated; 0: none
 };
 
-/// Measures a model on a split, without dropout. Throws Error when there are no pairs.
-Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& pairs,
+/// Measures a model on a split, without dropout. `codec`, which the pairs were encoded with, tells whether a
+/// translation is right. Throws Error when there are no pairs.
+Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& pairs, const TextCodec& codec,
                     const EvaluationArguments& options);
 
 /// log p(token | prefix, source) of each pair's target tokens and its eos, nats, in the order of the pairs.

@@ -21,7 +21,8 @@ std::vector<Batch> next_batches(Batcher& batcher, TrainState& state, std::size_t
 
 /// On the validation split. Throws Diverged, at `update`, where the loss is not finite.
 Evaluation measure(const Training& run, const TrainOptions& options, std::uint64_t update) {
-  Evaluation evaluation = evaluate(run.model, run.valid_pairs, {evaluation_batch_size, options.evaluate_sequences});
+  Evaluation evaluation =
+      evaluate(run.model, run.valid_pairs, run.codec, {evaluation_batch_size, options.evaluate_sequences});
   if (!std::isfinite(evaluation.loss)) throw Diverged(update, "the validation loss");
   return evaluation;
 }

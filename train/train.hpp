@@ -102,6 +102,7 @@ struct Training {
   Schedule& schedule;
   const std::vector<SentencePair>& train_pairs;
   const std::vector<SentencePair>& valid_pairs;
+  const TextCodec& codec;  ///< of these pairs
   std::uint64_t seed;
 };
 

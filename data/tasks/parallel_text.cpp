@@ -24,8 +24,11 @@ void ParallelTextOptions::fields(Fields& f) {
     When{tokenization == Tokenization::words, "tokenization is words"});
   f("max_length", max_length, "pairs with a longer source or target are left out and counted", between(1, 1e5),
     Unit{"tokens"});
-  f("min_frequency", min_frequency, "a token must occur this often in the training split to get an entry", at_least(1));
-  f("vocabulary_limit", vocabulary_limit, "most entries of a vocabulary, the four special tokens included",
+  f("min_frequency", min_frequency,
+    "a token must occur this often in the training split to get an entry; others are unknown, and never count as right",
+    at_least(1));
+  f("vocabulary_limit", vocabulary_limit,
+    "most entries of a vocabulary, the four special tokens included; rarer tokens are unknown",
     between(Vocabulary::specials + 1, Vocabulary::largest_size));
   f("shared_vocabulary", shared_vocabulary, "one vocabulary for both sides, so that all embeddings can be tied");
 }

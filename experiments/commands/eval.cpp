@@ -28,7 +28,7 @@ int eval_command(const EvalArguments& arguments) {
   OpenRun run(arguments.run, arguments.checkpoint);
   const Dataset dataset(run.config.task.make()->load(run.config.seed), run.codec);
   const auto* pairs = as_usage([&] { return &dataset.split(arguments.split); });
-  const Evaluation result = evaluate(run.model.transformer(), *pairs, EvaluationArguments{});
+  const Evaluation result = evaluate(run.model.transformer(), *pairs, dataset.codec, EvaluationArguments{});
   const nlohmann::ordered_json json{{"split", arguments.split},
                                     {"checkpoint", arguments.checkpoint},
                                     {"pairs", result.pairs},

@@ -30,18 +30,20 @@ int samples_command(const SamplesArguments& arguments) {
   const OpenRun run(arguments.run, arguments.checkpoint);
   const Corpus corpus = run.config.task.make()->load(run.config.seed);
   const auto& pairs = as_usage([&] { return &corpus.split(arguments.split); })->pairs;
+  std::vector<SentencePair> encoded;
   std::vector<std::vector<TokenId>> sources;
-  for (std::size_t i = 0; i < std::min(arguments.count, pairs.size()); ++i)
-    sources.push_back(encode(run, pairs[i].source, fmt::format("pair {}", i + 1)));
+  for (std::size_t i = 0; i < std::min(arguments.count, pairs.size()); ++i) {
+    encoded.push_back(run.codec.encode(pairs[i]));
+    sources.push_back(encoded[i].source);
+    expect_fits(run, fmt::format("pair {}", i + 1), sources[i].size());
+  }
   const auto hypotheses = decode(run.model.transformer(), sources, translation_options(std::nullopt));
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    const std::string translation = run.codec.decode_target(hypotheses[i].tokens);
-    // The reference as the codec writes it, so that word pieces are joined on both sides.
-    const std::string reference = run.codec.decode_target(run.codec.encode_target(pairs[i].target));
-    const bool right = translation == reference;
-    fmt::print(
-        "source       {}\ntranslation  {}  {}\nreference    {}\n\n", run.codec.decode_source(sources[i]), translation,
-        styled(right ? "✓" : "✗", right ? Console::Style::green : Console::Style::red, STDOUT_FILENO), reference);
+    const bool right = hypotheses[i].finished && run.codec.is_right(encoded[i], hypotheses[i].tokens);
+    fmt::print("source       {}\ntranslation  {}  {}\n", run.codec.decode_source(sources[i]),
+               run.codec.decode_target(hypotheses[i].tokens),
+               styled(right ? "✓" : "✗", right ? Console::Style::green : Console::Style::red, STDOUT_FILENO));
+    fmt::print("reference    {}\n\n", run.codec.reference(encoded[i]));
   }
   return exit_done;
 }

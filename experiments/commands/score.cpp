@@ -23,7 +23,10 @@ struct ScoreArguments : RunArguments {
   void fields(Fields& f) {
     RunArguments::fields(f);
     f("source", source, "source lines", Unit{"file"});
-    f("target", target, "target lines", Unit{"file"});
+    f("target", target,
+      "target lines; \"unknown\" lists the places, from 0, of tokens that the vocabulary lacks: what is given of "
+      "them is the log-probability of the unknown token",
+      Unit{"file"});
   }
 };
 
@@ -43,17 +46,19 @@ int score_command(const ScoreArguments& arguments) {
   if (sources.empty()) return exit_done;
   std::vector<SentencePair> pairs;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    pairs.push_back({run.codec.encode_source(sources[i]), run.codec.encode_target(targets[i])});
+    pairs.push_back(run.codec.encode({sources[i], targets[i]}));
     expect_fits(run, fmt::format("line {}", i + 1), std::max(pairs[i].source.size(), pairs[i].target.size() + 1));
   }
   const auto scores = score(run.model.transformer(), pairs, evaluation_batch_size);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    Json tokens = Json::array();
-    for (const TokenId id : pairs[i].target) tokens.push_back(run.codec.target_vocabulary().token(id));
+    Json tokens = run.codec.tokens(targets[i]), unknown = Json::array();
     tokens.push_back(run.codec.target_vocabulary().token(Vocabulary::eos));
+    for (std::size_t t = 0; t < pairs[i].target.size(); ++t)
+      if (pairs[i].target[t] == Vocabulary::unk) unknown.push_back(t);
     double total = 0;
     for (const double log_probability : scores[i]) total += log_probability;
-    fmt::print("{}\n", Json{{"tokens", tokens}, {"log_probs", scores[i]}, {"total", total}}.dump());
+    fmt::print("{}\n",
+               Json{{"tokens", tokens}, {"unknown", unknown}, {"log_probs", scores[i]}, {"total", total}}.dump());
   }
   return exit_done;
 }
@@ -61,7 +66,8 @@ int score_command(const ScoreArguments& arguments) {
 }  // namespace
 
 void add_score(CommandTable& table) {
-  table.add("score", "Log-probabilities of given translations", {"run", "--source", "--target"}, score_command);
+  table.add("score", "Log-probabilities of given translations, in nats", {"run", "--source", "--target"},
+            score_command);
 }
 
 }  // namespace surd

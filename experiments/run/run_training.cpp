@@ -18,8 +18,8 @@ using Json = nlohmann::ordered_json;
 Json evaluate_splits(const Training& training, const TrainOptions& options, const Dataset& dataset, Console& console) {
   Json splits = Json::object();
   for (const std::string& name : options.evaluate_splits) {
-    const Evaluation evaluation =
-        evaluate(training.model, dataset.split(name), {evaluation_batch_size, options.evaluate_sequences});
+    const Evaluation evaluation = evaluate(training.model, dataset.split(name), dataset.codec,
+                                           {evaluation_batch_size, options.evaluate_sequences});
     Json& split = splits[name] = Json{{"loss", evaluation.loss},
                                       {"perplexity", evaluation.perplexity},
                                       {"token_accuracy", evaluation.token_accuracy}};
@@ -142,8 +142,8 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
 
   const Progress progress =
       resuming ? restore(folder, config, model.parameters(), optimizer, schedule, console) : Progress();
-  const Training training{model.transformer(),    model.parameters(),     optimizer,  schedule,
-                          dataset.split("train"), dataset.split("valid"), config.seed};
+  const Training training{model.transformer(),    model.parameters(),     optimizer,     schedule,
+                          dataset.split("train"), dataset.split("valid"), dataset.codec, config.seed};
   return run(training, dataset, config, folder, progress, request, console);
 }
 

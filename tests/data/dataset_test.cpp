@@ -53,6 +53,53 @@ TEST_CASE("no text can smuggle in a special token") {
   CHECK(codec.encode_source("a </s> <pad> dog") == Ids{4, Vocabulary::unk, Vocabulary::unk, 6, Vocabulary::eos});
 }
 
+TEST_CASE("a reference keeps the words that the vocabulary lacks, and nothing else is held twice") {
+  const Dataset dataset(small_corpus());
+  const SentencePair& unseen = dataset.split("test")[0];
+  CHECK(unseen.target_text == "der hund");
+  CHECK(dataset.codec.reference(unseen) == "der hund");
+  const SentencePair& known = dataset.split("train")[1];
+  CHECK(known.target_text.empty());
+  CHECK(dataset.codec.reference(known) == "eine katze");  // its pieces joined
+  CHECK(dataset.codec.reference(dataset.codec.encode({"a", " ei@@  neu hund "})) == "eineu hund");
+  CHECK(dataset.codec.tokens(" ei@@  neu") == std::vector<std::string>{"ei@@", "neu"});
+
+  Corpus letters;
+  letters.tokenization = Tokenization::characters;
+  letters.splits = {{"train", {{"a", "ab"}}}};
+  const TextCodec codec = TextCodec::build(letters);
+  CHECK(codec.reference(codec.encode({"a", "a \xc3\xa4"})) == "a \xc3\xa4");
+}
+
+TEST_CASE("a translation is right where it has the reference's text") {
+  const TextCodec codec = TextCodec::build(small_corpus());
+  const auto right = [&](const char* reference, const char* translation) {
+    return codec.is_right(codec.encode({"a", reference}), codec.encode_target(translation));
+  };
+  CHECK(right("ein hund", "ein hund"));
+  CHECK(right("", ""));
+  CHECK_FALSE(right("ein hund", "ein katze"));
+  CHECK_FALSE(right("ein hund", "ein"));
+  CHECK_FALSE(right("ein", "ein hund"));
+  // The ids are the same here: two words that the vocabulary lacks, or one that is spelled like unk.
+  CHECK_FALSE(right("der hund", "der hund"));
+  CHECK_FALSE(right("der hund", "das hund"));
+  CHECK_FALSE(right("<unk> hund", "<unk> hund"));
+  // Other pieces of the same words, in place of one that the vocabulary lacks too.
+  Corpus pieces = small_corpus();
+  pieces.splits[0].pairs = {{"a", "ei@@ ne eine e@@ ine"}};
+  const TextCodec cut = TextCodec::build(pieces);
+  CHECK(cut.is_right(cut.encode({"a", "eine"}), cut.encode_target("e@@ ine")));
+  CHECK(cut.is_right(cut.encode({"a", "ein@@ e"}), cut.encode_target("ei@@ ne")));
+  CHECK_FALSE(cut.is_right(cut.encode({"a", "eine"}), cut.encode_target("ei@@ ine")));
+  pieces.subword_marker = "";
+  const TextCodec whole = TextCodec::build(pieces);
+  CHECK_FALSE(whole.is_right(whole.encode({"a", "eine"}), whole.encode_target("e@@ ine")));
+
+  CHECK(codec.most_tokens(codec.encode({"a", "ein hund"})) == 8);  // a piece for each character
+  CHECK(whole.most_tokens(whole.encode({"a", "ein hund"})) == 2);
+}
+
 TEST_CASE("a shared vocabulary counts both sides") {
   Corpus corpus;
   corpus.shared_vocabulary = true;

@@ -74,7 +74,8 @@ TEST_CASE("an update that overflows is neither evaluated nor saved") {
   Adam optimizer(run.toy.parameters, adam);
   std::string where;
   try {
-    train({run.toy.transformer, run.toy.parameters, optimizer, run.schedule, run.train_pairs, run.valid_pairs, 5},
+    train({run.toy.transformer, run.toy.parameters, optimizer, run.schedule, run.train_pairs, run.valid_pairs,
+           test::no_words, 5},
           options, {}, run);
   } catch (const Diverged& diverged) {
     CHECK(diverged.update() == 1);

@@ -11,6 +11,7 @@ namespace surd {
 namespace {
 
 using test::copy_pairs;
+using test::no_words;
 using test::rounding;
 using test::Toy;
 
@@ -27,6 +28,32 @@ std::vector<SentencePair> pairs() {
 struct SmallModel : Toy {
   SmallModel() : Toy(model_vocabulary, test::toy_options(0.5)) { test::perturb(parameters, 0.3); }
 };
+
+/// An untrained model that ends its translations, after tokens that differ.
+struct Writer : Toy {
+  explicit Writer(std::uint64_t seed = 1, double eos = 4) : Toy(model_vocabulary, options(), seed) {
+    for (Real& weight : parameters.find("output.weight").value) weight *= Real(3);
+    test::set_eos_logit(parameters, eos);
+  }
+  static TransformerOptions options() {
+    TransformerOptions options = test::toy_options(0.5);
+    options.embedding.tie = Tie::none;
+    return options;
+  }
+  /// Sources beside what the model makes of them, where that ends.
+  std::vector<SentencePair> translated(std::uint64_t of_sources) const {
+    std::vector<SentencePair> all;
+    for (SentencePair& pair : copy_pairs(20, 1, 5, 4, of_sources)) {
+      const Translation own = decode(transformer, {pair.source}, {1, 12, 1})[0];
+      if (own.finished) all.push_back({pair.source, own.tokens});
+    }
+    return all;
+  }
+};
+
+bool has_unknown(const std::vector<TokenId>& tokens) {
+  return std::find(tokens.begin(), tokens.end(), Vocabulary::unk) != tokens.end();
+}
 
 /// Everything by hand, one pair at a time, in double.
 struct OneByOne {
@@ -48,7 +75,9 @@ struct OneByOne {
         for (std::size_t v = 0; v < model_vocabulary; ++v) sum += std::exp(static_cast<double>(row[v]));
         scores.back().push_back(static_cast<double>(row[output[t]]) - std::log(sum));
         loss -= scores.back().back();
-        right += std::max_element(row, row + model_vocabulary) - row == output[t] ? 1 : 0;
+        const bool predicted = std::max_element(row, row + model_vocabulary) - row == output[t];
+        right += predicted && output[t] != Vocabulary::unk ? 1 : 0;
+        right_unknown += predicted && output[t] == Vocabulary::unk ? 1 : 0;
         ++tokens;
       }
     }
@@ -56,7 +85,7 @@ struct OneByOne {
   }
   std::vector<std::vector<double>> scores;
   double loss = 0;
-  std::size_t right = 0, tokens = 0;
+  std::size_t right = 0, right_unknown = 0, tokens = 0;
 };
 
 TEST_CASE("loss, perplexity and token accuracy are those of a computation by hand, whatever the batch size") {
@@ -67,7 +96,7 @@ TEST_CASE("loss, perplexity and token accuracy are those of a computation by han
   CHECK(one_by_one.right < one_by_one.tokens);
   for (const std::size_t batch_size : {1, 2, 7, 23, 64}) {
     CAPTURE(batch_size);
-    const Evaluation evaluation = evaluate(model.transformer, all, {batch_size, 0});
+    const Evaluation evaluation = evaluate(model.transformer, all, no_words, {batch_size, 0});
     CHECK(evaluation.loss == doctest::Approx(one_by_one.loss).epsilon(rounding));
     CHECK(evaluation.perplexity == doctest::Approx(std::exp(one_by_one.loss)).epsilon(10 * rounding));
     CHECK(evaluation.token_accuracy == static_cast<double>(one_by_one.right) / static_cast<double>(one_by_one.tokens));
@@ -97,18 +126,14 @@ TEST_CASE("score() gives each token's log-probability in the order of the pairs,
 }
 
 TEST_CASE("sequence accuracy counts the pairs whose greedy translation is the reference") {
-  TransformerOptions options = test::toy_options(0.5);
-  options.embedding.tie = Tie::none;
-  Toy model(model_vocabulary, options);
-  for (Real& weight : model.parameters.find("output.weight").value) weight *= Real(3);
-  test::set_eos_logit(model.parameters, 4);
+  const Writer model;
   // References the model itself wrote, and others with one token more, less or another.
   std::vector<SentencePair> all;
   std::size_t right_of_first[21] = {};
   for (const SentencePair& pair : copy_pairs(20, 1, 5, 4, 9)) {
     const Translation own = decode(model.transformer, {pair.source}, {1, 12, 1})[0];
     SentencePair reference{pair.source, own.tokens};
-    bool right = own.finished;
+    bool right = own.finished && !has_unknown(own.tokens);
     const std::size_t i = all.size();
     if (i % 4 == 1 && !own.tokens.empty()) reference.target.pop_back(), right = false;
     if (i % 4 == 2) reference.target.push_back(5), right = false;
@@ -119,12 +144,90 @@ TEST_CASE("sequence accuracy counts the pairs whose greedy translation is the re
   CHECK(right_of_first[20] >= 3);
   for (const std::size_t batch_size : {1, 3, 64})
     for (const std::size_t count : {1, 5, 20, 99}) {
-      const Evaluation evaluation = evaluate(model.transformer, all, {batch_size, count});
+      const Evaluation evaluation = evaluate(model.transformer, all, no_words, {batch_size, count});
       const std::size_t decoded = std::min<std::size_t>(count, 20);
       CHECK(evaluation.decoded == decoded);
       CHECK(evaluation.sequence_accuracy ==
             static_cast<double>(right_of_first[decoded]) / static_cast<double>(decoded));
     }
+}
+
+TEST_CASE("a reference with a word that the vocabulary lacks is matched by nothing, not by unk either") {
+  std::size_t right = 0, matched_by_unknown = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const Writer model(seed, 2);
+    std::vector<SentencePair> all;
+    std::size_t known = 0;
+    for (const SentencePair& own : model.translated(seed)) {
+      const bool unknown = has_unknown(own.target);
+      all.push_back({own.source, own.target, unknown ? "the words of the file" : ""});
+      (unknown ? matched_by_unknown : known) += 1;
+    }
+    if (all.empty()) continue;
+    for (const std::size_t batch_size : {1, 7, 64})
+      CHECK(evaluate(model.transformer, all, no_words, {batch_size}).sequence_accuracy ==
+            static_cast<double>(known) / static_cast<double>(all.size()));
+    right += known;
+  }
+  CHECK(right >= 10);
+  CHECK(matched_by_unknown >= 10);
+}
+
+TEST_CASE("predicting unk for a token that the vocabulary lacks is not right, and its loss counts") {
+  std::vector<SentencePair> all = pairs();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t t = i % 2; t < all[i].target.size(); t += 2) all[i].target[t] = Vocabulary::unk;
+  std::size_t right = 0, right_unknown = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const Writer model(seed, 2);
+    const OneByOne one_by_one(model.transformer, all);
+    const Evaluation evaluation = evaluate(model.transformer, all, no_words, {7, 0});
+    CHECK(evaluation.token_accuracy == static_cast<double>(one_by_one.right) / static_cast<double>(one_by_one.tokens));
+    CHECK(evaluation.loss == doctest::Approx(one_by_one.loss).epsilon(rounding));
+    right += one_by_one.right;
+    right_unknown += one_by_one.right_unknown;
+  }
+  CHECK(right >= 10);
+  CHECK(right_unknown >= 10);
+}
+
+TEST_CASE("a translation is right whose words are those of the reference, cut into other pieces") {
+  constexpr TokenId piece = 4, two_pieces = 6;
+  Corpus corpus;
+  corpus.subword_marker = "@@";
+  corpus.splits = {{"train", {{"x", "a@@ a@@ a@@ a@@ b b b aa@@ aa@@ c"}}}};  // the most frequent first
+  const TextCodec codec = TextCodec::build(corpus);
+  REQUIRE(codec.encode_target("a@@ b aa@@") == std::vector<TokenId>{piece, 5, two_pieces});
+
+  std::size_t with_fewer_tokens = 0, right_as_ids = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const Writer model(seed, 2);
+    std::vector<SentencePair> all;
+    std::size_t right = 0, same_ids = 0;
+    for (const SentencePair& own : model.translated(seed)) {
+      SentencePair reference{own.source, {}};
+      for (const TokenId token : own.target) {
+        if (token == piece && !reference.target.empty() && reference.target.back() == piece)
+          reference.target.back() = two_pieces;
+        else
+          reference.target.push_back(token);
+      }
+      if (!has_unknown(own.target)) ++(reference.target == own.target ? same_ids : with_fewer_tokens);
+      right += has_unknown(own.target) ? 0 : 1;
+      all.push_back(reference);
+    }
+    if (all.empty()) continue;
+    const auto pairs = static_cast<double>(all.size());
+    for (const std::size_t batch_size : {1, 7, 64}) {
+      const EvaluationArguments arguments{batch_size};
+      CHECK(evaluate(model.transformer, all, codec, arguments).sequence_accuracy == static_cast<double>(right) / pairs);
+      CHECK(evaluate(model.transformer, all, no_words, arguments).sequence_accuracy ==
+            static_cast<double>(same_ids) / pairs);
+    }
+    right_as_ids += same_ids;
+  }
+  CHECK(with_fewer_tokens >= 5);
+  CHECK(right_as_ids >= 5);
 }
 
 TEST_CASE("evaluation needs no more positions than the references have") {
@@ -134,13 +237,13 @@ TEST_CASE("evaluation needs no more positions than the references have") {
   options.positions = test::learned_positions(positions);
   const Toy model(model_vocabulary, options);
   const auto all = copy_pairs(8, 5, 5, 4);
-  CHECK(evaluate(model.transformer, all, {}).decoded == 8);
+  CHECK(evaluate(model.transformer, all, no_words, {}).decoded == 8);
 }
 
 TEST_CASE("evaluation needs pairs") {
   const SmallModel model;
-  CHECK_THROWS_AS(evaluate(model.transformer, {}, {}), Error);
-  CHECK_THROWS_AS(evaluate(model.transformer, pairs(), {0, 0}), Error);
+  CHECK_THROWS_AS(evaluate(model.transformer, {}, no_words, {}), Error);
+  CHECK_THROWS_AS(evaluate(model.transformer, pairs(), no_words, {0, 0}), Error);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "tests/golden/golden.hpp"
+#include "tests/train/toy.hpp"
 #include "train/optimizers/adam.hpp"
 #include "train/replicas.hpp"
 #include "train/schedule.hpp"
@@ -132,7 +133,8 @@ TEST_CASE("train() on all pairs as one batch follows PyTorch") {
     CHECK(trace.clipped() < 50);
     Comparison comparison(trace);
     const TrainState end =
-        train({*golden.model, golden.parameters, optimizer, schedule, pairs, pairs, 0}, options, {}, comparison);
+        train({*golden.model, golden.parameters, optimizer, schedule, pairs, pairs, test::no_words, 0}, options, {},
+              comparison);
     CHECK(end.finished);
     CHECK(comparison.seen == updates);
   }

@@ -70,7 +70,7 @@ std::vector<double> loss_curve(const Arm& arm, const CurveOptions& options) {
   training.evaluate_sequences = 0;
   ConstantSchedule schedule(options.updates, {});
   LossCurve curve;
-  train({toy.transformer, toy.parameters, optimizer, schedule, pairs, pairs, 3}, training, {}, curve);
+  train({toy.transformer, toy.parameters, optimizer, schedule, pairs, pairs, no_words, 3}, training, {}, curve);
   return curve.losses;
 }
 

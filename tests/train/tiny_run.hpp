@@ -38,8 +38,8 @@ struct Run : TrainListener {
   }
 
   void go(const TrainState& from = {}) {
-    state = train({toy.transformer, toy.parameters, optimizer, schedule, train_pairs, valid_pairs, 5}, options, from,
-                  *this);
+    state = train({toy.transformer, toy.parameters, optimizer, schedule, train_pairs, valid_pairs, no_words, 5},
+                  options, from, *this);
   }
   /// Goes on from the folder's latest checkpoint, with `before` as the log so far.
   void resume(const std::vector<std::string>& before) {

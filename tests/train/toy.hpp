@@ -55,6 +55,9 @@ inline std::vector<SentencePair> copy_pairs(std::size_t count, std::size_t min_l
   return pairs;
 }
 
+/// For pairs that never were text.
+inline const TextCodec no_words{TextFormat(), Vocabulary(), Vocabulary()};
+
 inline bool same_bits(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0);
 }

@@ -37,7 +37,7 @@ TEST_CASE("a tiny model learns to copy") {
   CHECK(run.state.best == 1.0);
   CHECK(run.state.update < 1200);
   CHECK(run.state.best_update == run.state.update);
-  CHECK(evaluate(run.toy.transformer, copy_pairs(100, 1, 3, symbols, 3), {}).sequence_accuracy >= 0.98);
+  CHECK(evaluate(run.toy.transformer, copy_pairs(100, 1, 3, symbols, 3), test::no_words, {}).sequence_accuracy >= 0.98);
 }
 
 TEST_CASE("two runs give the same bits and the same log") {
@@ -58,7 +58,7 @@ TEST_CASE("another seed gives other batches") {
   Run first(tiny()), second(tiny());
   first.go();
   second.state = train({second.toy.transformer, second.toy.parameters, second.optimizer, second.schedule,
-                        second.train_pairs, second.valid_pairs, 6},
+                        second.train_pairs, second.valid_pairs, test::no_words, 6},
                        second.options, {}, second);
   CHECK(first.log[0] != second.log[0]);
 }
@@ -77,7 +77,8 @@ TEST_CASE("an evaluation before the first update is logged as update 0, and chan
   without.go();
   options.evaluate_at_start = true;
   Run with(options);
-  const Evaluation before = evaluate(with.toy.transformer, with.valid_pairs, {64, options.evaluate_sequences});
+  const Evaluation before =
+      evaluate(with.toy.transformer, with.valid_pairs, test::no_words, {64, options.evaluate_sequences});
   with.go();
   REQUIRE(with.log.size() == without.log.size() + 1);
   CHECK(with.log[0] == fmt::format("0 {} {} {} {} {} {}", before.loss, before.token_accuracy, before.sequence_accuracy,
@@ -245,7 +246,8 @@ TEST_CASE("a global norm above the limit is scaled down to it") {
       double norm = 0;
     } listener;
     const auto before = values_of(toy.parameters);
-    train({toy.transformer, toy.parameters, optimizer, schedule, pairs, pairs, 1}, options, {}, listener);
+    train({toy.transformer, toy.parameters, optimizer, schedule, pairs, pairs, test::no_words, 1}, options, {},
+          listener);
     double squares = 0;
     for (const Parameter& parameter : toy.parameters)
       for (std::size_t i = 0; i < parameter.value.size(); ++i) {

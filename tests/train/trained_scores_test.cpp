@@ -80,7 +80,8 @@ Exponent measure(std::uint64_t seed) {
     training.evaluate_sequences = 0;
     ConstantSchedule schedule(updates, {});
     TrainListener nobody;
-    train({toy.transformer, toy.parameters, optimizer, schedule, train_pairs, valid_pairs, seed}, training, {}, nobody);
+    train({toy.transformer, toy.parameters, optimizer, schedule, train_pairs, valid_pairs, test::no_words, seed},
+          training, {}, nobody);
     result.after += sign * log_deviation(toy.transformer, valid_pairs);
   }
   return result;

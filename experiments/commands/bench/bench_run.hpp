@@ -21,6 +21,7 @@ struct BenchRun {
   Adam optimizer;
   ConstantSchedule schedule;
   std::vector<SentencePair> no_pairs;
+  TextCodec no_words{TextFormat(), Vocabulary(), Vocabulary()};
   Training training;
   TrainOptions options;
   std::vector<Batch> batches;

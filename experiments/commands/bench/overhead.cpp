@@ -221,6 +221,7 @@ int bench_overhead_command(const BenchOverheadArguments& arguments) {
                           *experiment.schedule,
                           experiment.dataset->split("train"),
                           experiment.dataset->split("valid"),
+                          experiment.dataset->codec,
                           file.config.seed};
   RunListener listener(console, folder, file.config, training, LogPosition(), signals, nullptr);
   LoopTimer timer(listener, arguments.seconds);

@@ -101,8 +101,9 @@ double time_run(const ConfigFile& file) {
   const double build = watch.seconds();
   const Dataset& data = *experiment.dataset;
   Model& model = *experiment.model;
-  const Training training{model.transformer(), model.parameters(),  *experiment.optimizer, *experiment.schedule,
-                          data.split("train"), data.split("valid"), file.config.seed};
+  const Training training{model.transformer(),  model.parameters(),  *experiment.optimizer,
+                          *experiment.schedule, data.split("train"), data.split("valid"),
+                          data.codec,           file.config.seed};
   TrainOptions options = file.config.train;
   options.evaluate_every = std::min<std::size_t>(options.evaluate_every, 6);
   UpdateTimer timer;

@@ -3,8 +3,11 @@
 #include "train/storage/files.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <sstream>
 
 using namespace surd;
 using namespace surd::test;
@@ -29,6 +32,37 @@ struct TrainedRun {
   }
   Outcome translate(const std::string& input, const std::string& more = "") const {
     return shell("printf '" + input + "' | " SURD_EXECUTABLE " translate " + path + " " + more);
+  }
+};
+
+/// A run whose every reference ends in a word of its own, which min_frequency keeps out of the vocabulary: its model
+/// has learned to write <unk> there.
+struct RunWithUnknownWords {
+  TemporaryDirectory folder;
+  std::string path = folder.path("run");
+
+  RunWithUnknownWords() {
+    std::string sources, targets;
+    for (const char* first : {"a", "b", "c"})
+      for (const char* second : {"a", "b", "c"}) {
+        const std::string pair = fmt::format("{} {}", first, second);
+        sources += pair + "\n";
+        targets += fmt::format("{} rare-{}-{}\n", pair, first, second);
+      }
+    const std::string source = folder.write("source", sources), target = folder.write("target", targets);
+    std::string files;
+    for (const char* split : {"train", "valid", "test"})
+      files += fmt::format(", {0}_source: {1}, {0}_target: {2}", split, source, target);
+    const std::string config = folder.write(
+        "run.yaml",
+        "task: {name: parallel_text, min_frequency: 2" + files +
+            "}\n"
+            "model: {d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 16}}\n"
+            "optimizer: {learning_rate: 0.01}\nschedule: {name: constant}\n"
+            "train: {updates: 300, batch_size: 9, evaluate_every: 300}\n");
+    const Outcome trained = program("train " + config + " --out " + path);
+    CAPTURE(trained.output);
+    REQUIRE(trained.exit_code == 0);
   }
 };
 
@@ -95,6 +129,26 @@ TEST_CASE("a split or a run that is not there is a mistake of usage") {
   }
   const std::string s = run.folder.write("s", "a\nb\n"), t = run.folder.write("t", "a\n");
   CHECK(program("score " + run.path + " --source " + s + " --target " + t).exit_code == 2);
+}
+
+TEST_CASE("a reference that ends in an unseen word is matched by nothing, and shown as it is") {
+  const RunWithUnknownWords run;
+  const auto eval = nlohmann::json::parse(program("eval " + run.path + " --split train --json 2>/dev/null").output);
+  CHECK(eval["sequence_accuracy"] == 0);
+  CHECK(eval["token_accuracy"].get<double>() == doctest::Approx(0.75));  // of four tokens all but the unknown one
+
+  const std::string samples = program("samples " + run.path + " --count 2").output;
+  CAPTURE(samples);
+  CHECK(contains(samples, "source       a b\ntranslation  a b <unk>  ✗\nreference    a b rare-a-b\n"));
+
+  const std::string s = run.folder.write("s", "a b\na b\n"), t = run.folder.write("t", "a b rare-a-b\na a\n");
+  std::istringstream scored(program("score " + run.path + " --source " + s + " --target " + t).output);
+  std::string line;
+  std::getline(scored, line);
+  CHECK(nlohmann::json::parse(line)["tokens"] == nlohmann::json({"a", "b", "rare-a-b", "</s>"}));
+  CHECK(nlohmann::json::parse(line)["unknown"] == nlohmann::json({2}));
+  std::getline(scored, line);
+  CHECK(nlohmann::json::parse(line)["unknown"] == nlohmann::json::array());
 }
 
 TEST_CASE("a summary that was damaged by hand names its key and the way out") {
