@@ -12,6 +12,7 @@ is stored was made with PyTorch 1.13 of Debian bookworm and Python 3.11:
     pip install 'tokenizers<0.20' 'huggingface_hub<0.24' safetensors regex requests sacrebleu sentencepiece
     pip install subword_nmt configargparse importlib_metadata hydra-core omegaconf bitarray
     pip install flax==0.12.7 jax==0.10.2   # in an environment of its own, for it needs NumPy 2
+    pip install --no-deps tensor2tensor==1.15.7, and tensorflow==1.15.5   # for Python 3.7: TENSORFLOW1_PYTHON names it
 
 A file PRESET.safetensors has two parts. A small model with random parameters, biases and the norms' gains too:
 
@@ -44,7 +45,7 @@ sockeye-3                   PyPI, sockeye 3.1.34         yes                   y
 t5                          PyPI, transformers 4.40.2    yes (5)               yes
 transformers-without-tears  GitHub c2dfaaa               yes (7)               yes
 xlm                         GitHub cd281d3               yes (8)               yes
-tensor2tensor               PyPI's needs TensorFlow 1, of which there is none for this Python: nothing
+tensor2tensor               PyPI, tensor2tensor 1.15.7   yes (9)               yes
 
 (1) The norms' gains times sqrt(d / (d - 1)), for it divides by the unbiased deviation; its epsilon beside the deviation
     is not the preset's where a norm's input is small, so that none is.
@@ -55,6 +56,7 @@ tensor2tensor               PyPI's needs TensorFlow 1, of which there is none fo
 (6) To six decimals. It starts from a vector of zeros: a row of zeros for <s>, which with padding has no probability.
 (7) Without language embeddings and without its mask over logits; rows of norm 1.
 (8) Without language embeddings.
+(9) A row of zeros for <s>, for it starts from such a vector; its target space's vector is zero.
 """
 import argparse
 import dataclasses
@@ -76,6 +78,7 @@ MODULES = {  # in originals/
     "single_files": ["annotated-transformer", "csordas-ped", "d2l-pytorch", "transformers-without-tears"],
     "flax_wmt": ["flax-wmt"],
     "marian": ["marian"],
+    "tensorflow_1": ["tensor2tensor"],
 }
 
 
