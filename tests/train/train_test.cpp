@@ -219,7 +219,7 @@ TEST_CASE("loss and norm of an update are of the mean over the target tokens of 
       options.accumulate = accumulate;
       options.batching.batch_size = accumulate == 1 ? 11 : 4;  // 11 pairs of 1 to 4 tokens: the last of 3 is smaller
       Run run(options, "", 0.01, test::toy_options(0));
-      const Evaluation before = evaluate(run.toy.transformer, run.train_pairs, {64, 0});
+      const Evaluation before = evaluate(run.toy.transformer, run.train_pairs, test::no_words, {64, 0});
       run.on_update = [&](const UpdateRecord& record) { records.push_back(record); };
       run.go();
       CHECK(records.back().target_tokens == before.target_tokens);
