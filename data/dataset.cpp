@@ -26,6 +26,23 @@ bool has_unknown(const std::vector<TokenId>& ids) {
 
 }  // namespace
 
+UnknownShare unknown_share(const std::vector<SentencePair>& pairs) {
+  std::size_t source = 0, target = 0, source_tokens = 0, target_tokens = 0;
+  const auto unknown = [](const std::vector<TokenId>& ids) {
+    return static_cast<std::size_t>(std::count(ids.begin(), ids.end(), Vocabulary::unk));
+  };
+  for (const SentencePair& pair : pairs) {
+    source += unknown(pair.source);
+    target += unknown(pair.target);
+    source_tokens += pair.source.size() - 1;  // without eos
+    target_tokens += pair.target.size();
+  }
+  const auto share = [](std::size_t count, std::size_t of) {
+    return of == 0 ? 0 : static_cast<double>(count) / static_cast<double>(of);
+  };
+  return {share(source, source_tokens), share(target, target_tokens)};
+}
+
 TextCodec::TextCodec(const TextFormat& format, Vocabulary source_vocabulary, Vocabulary target_vocabulary)
     : tokenization_(format.tokenization),
       subword_marker_(format.subword_marker),

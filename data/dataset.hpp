@@ -17,6 +17,13 @@ struct SentencePair {
   std::string target_text = {};
 };
 
+/// Shares of tokens that are not in the vocabulary, in [0, 1]; eos is not counted, and no tokens are a share of 0.
+struct UnknownShare {
+  double source = 0;
+  double target = 0;
+};
+UnknownShare unknown_share(const std::vector<SentencePair>& pairs);
+
 /// Turns text into ids and back. All that inference needs of the data.
 class TextCodec {
  public:

@@ -41,6 +41,9 @@ struct TextFormat {
   std::string subword_marker;  ///< what ends a word piece that continues in the next token, e.g. "@@"; "" = none
   bool shared_vocabulary = false;
   VocabularyOptions vocabulary = {};
+  /// Whether the text may hold any word, as that of files may: then a run tells how many tokens are unknown even where
+  /// none is.
+  bool open_vocabulary = false;
 };
 
 /// What a task gives: text, and how it is to be read. There are always the splits "train", "valid" and "test", in this

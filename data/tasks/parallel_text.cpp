@@ -44,6 +44,7 @@ TextFormat ParallelTextTask::format() const {
   format.shared_vocabulary = options_.shared_vocabulary;
   format.vocabulary.min_frequency = options_.min_frequency;
   format.vocabulary.size_limit = options_.vocabulary_limit;
+  format.open_vocabulary = true;
   return format;
 }
 

@@ -2,8 +2,10 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/config/describe_options.hpp"
+#include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/run/experiment.hpp"
+#include "experiments/run/unknown_tokens.hpp"
 
 #include <fmt/format.h>
 
@@ -28,6 +30,8 @@ or any of these after `learned`, which makes the factor a parameter that starts 
 int config_check_command(const ConfigArguments& arguments) {
   blas::initialize();
   const Experiment experiment(ConfigFile(arguments.config, arguments.settings.values));
+  const std::string warning = warning_of(unknown_shares(*experiment.dataset), experiment.corpus);
+  if (!warning.empty()) Console().warn(warning);
   fmt::print("{}: ok\n", arguments.config);
   return exit_done;
 }

@@ -1,9 +1,11 @@
 #include "autograd/blas.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
+#include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_folder.hpp"
+#include "experiments/run/unknown_tokens.hpp"
 #include "train/evaluation.hpp"
 
 #include <fmt/format.h>
@@ -26,13 +28,17 @@ struct EvalArguments : RunArguments {
 int eval_command(const EvalArguments& arguments) {
   blas::initialize();
   OpenRun run(arguments.run, arguments.checkpoint);
-  const Dataset dataset(run.config.task.make()->load(run.config.seed), run.codec);
+  const Corpus corpus = run.config.task.make()->load(run.config.seed);
+  const Dataset dataset(corpus, run.codec);
   const auto* pairs = as_usage([&] { return &dataset.split(arguments.split); });
   const Evaluation result = evaluate(run.model.transformer(), *pairs, dataset.codec, EvaluationArguments{});
+  const UnknownShare unknown = unknown_share(*pairs);
+  const UnknownShares of_split = {{arguments.split, unknown}};
   const nlohmann::ordered_json json{{"split", arguments.split},
                                     {"checkpoint", arguments.checkpoint},
                                     {"pairs", result.pairs},
                                     {"target_tokens", result.target_tokens},
+                                    {"unknown", {{"source", unknown.source}, {"target", unknown.target}}},
                                     {"loss", result.loss},
                                     {"perplexity", result.perplexity},
                                     {"token_accuracy", result.token_accuracy},
@@ -45,7 +51,11 @@ int eval_command(const EvalArguments& arguments) {
         "loss {:.4f}, perplexity {:.3f}, tokens {:.2f} %, sequences {:.2f} %\n",
         result.pairs, arguments.split, arguments.checkpoint, result.loss, result.perplexity,
         100 * result.token_accuracy, 100 * result.sequence_accuracy);
+    if (worth_telling(of_split, corpus))
+      fmt::print("unknown tokens: source {:.2f} %, target {:.2f} %\n", 100 * unknown.source, 100 * unknown.target);
   }
+  const std::string warning = warning_of(of_split, corpus);
+  if (!warning.empty()) Console().warn(warning);
   return exit_done;
 }
 

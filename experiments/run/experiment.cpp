@@ -2,6 +2,7 @@
 
 #include "experiments/config/config_error.hpp"
 #include "experiments/program/text_format.hpp"
+#include "experiments/run/unknown_tokens.hpp"
 
 #include <algorithm>
 
@@ -105,10 +106,15 @@ std::vector<std::string> describe(const RunConfig& config, const Experiment& exp
   const TrainOptions& t = config.train;
   const std::string batch = t.batching.batch_size ? fmt::format("{} pairs", *t.batching.batch_size)
                                                   : fmt::format("{} tokens", t.batching.batch_tokens.value_or(0));
-  return {
+  std::vector<std::string> lines = {
       labelled("task", splits, ","),
       fmt::format("vocabulary  source {}, target {}{}", codec.source_vocabulary().size(), rows,
                   codec.shared_vocabulary() ? " (shared)" : ""),
+  };
+  const UnknownShares unknown = unknown_shares(*experiment.dataset);
+  if (worth_telling(unknown, corpus))
+    for (std::string& line : describe(unknown)) lines.push_back(std::move(line));
+  const std::vector<std::string> rest = {
       labelled("model",
                {fmt::format("d_model {}", m.d_model), fmt::format("heads {}", m.heads),
                 fmt::format("layers {}+{}", m.encoder_layers, m.decoder_layers),
@@ -126,6 +132,8 @@ std::vector<std::string> describe(const RunConfig& config, const Experiment& exp
                   100 * experiment.padding_share, t.replicas, t.replicas == 1 ? "" : "s"),
       fmt::format("seed        {}", config.seed),
   };
+  lines.insert(lines.end(), rest.begin(), rest.end());
+  return lines;
 }
 
 }  // namespace surd

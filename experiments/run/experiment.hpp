@@ -39,8 +39,8 @@ struct Experiment {
   double padding_share = 0;                              ///< share of padding in the batches of the first epoch
 };
 
-/// The lines a run begins with: task, model, parameters, every factor with its resolved value, tying, optimizer,
-/// schedule.
+/// The lines a run begins with: task, unknown tokens, model, parameters, every factor with its resolved value, tying,
+/// optimizer, schedule.
 std::vector<std::string> describe(const RunConfig& config, const Experiment& experiment);
 
 }  // namespace surd

@@ -31,9 +31,11 @@ Fingerprint fingerprint(const Corpus& corpus) {
   return result;
 }
 
-std::string to_json_text(const Fingerprint& fingerprint) {
+std::string to_json_text(const Fingerprint& fingerprint, const UnknownShares& unknown) {
   nlohmann::ordered_json json;
   for (const auto& [name, split] : fingerprint) json[name] = {{"pairs", split.pairs}, {"xxh3", split.hash}};
+  for (const auto& [name, share] : unknown)
+    json[name]["unknown"] = {{"source", share.source}, {"target", share.target}};
   return json.dump(2) + "\n";
 }
 
@@ -53,7 +55,7 @@ std::string difference(const Fingerprint& before, const Fingerprint& after, cons
     const auto found = before.find(name);
     const SplitFingerprint old = found == before.end() ? SplitFingerprint() : found->second;
     const SplitFingerprint& now = after.at(name);
-    if (old.hash == now.hash && old.pairs == now.pairs) continue;
+    if (old == now) continue;
     lines += old.pairs == now.pairs ? fmt::format("\n  {}: other text in its {} pairs", name, now.pairs)
                                     : fmt::format("\n  {}: {} -> {} pairs", name, old.pairs, now.pairs);
   }

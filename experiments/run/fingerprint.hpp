@@ -1,6 +1,7 @@
 #pragma once
 
 #include "data/task.hpp"
+#include "experiments/run/unknown_tokens.hpp"
 
 #include <cstdint>
 #include <map>
@@ -13,15 +14,17 @@ namespace surd {
 struct SplitFingerprint {
   std::uint64_t pairs = 0;
   std::string hash;  ///< XXH3 of its text, 16 hexadecimal digits
+
+  bool operator==(const SplitFingerprint& other) const { return pairs == other.pairs && hash == other.hash; }
 };
 /// The fingerprint of each split of a corpus, by its name.
 using Fingerprint = std::map<std::string, SplitFingerprint>;
 
 Fingerprint fingerprint(const Corpus& corpus);
 
-/// The text of data.json.
-std::string to_json_text(const Fingerprint& fingerprint);
-/// Reads the text of data.json. Throws Error, naming the file `name`, for any other text.
+/// The text of data.json, which also keeps the share of unknown tokens of each split.
+std::string to_json_text(const Fingerprint& fingerprint, const UnknownShares& unknown);
+/// Reads the fingerprint in the text of data.json. Throws Error, naming the file `name`, for any other text.
 Fingerprint parse_fingerprint(const std::string& text, const std::string& name);
 
 /// What differs in these splits, which `after` has, a line each; "" where nothing does.

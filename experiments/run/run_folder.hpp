@@ -12,7 +12,8 @@ namespace surd {
 /// The folder of a run:
 ///
 ///     config.yaml      the resolved config; itself a valid config
-///     data.json        size and hash of each split, so that a change of the data files is noticed
+///     data.json        size and hash of each split, so that a change of the data files is noticed, and its share of
+///                      unknown tokens
 ///     vocabulary/      source.txt, target.txt: one token a line
 ///     checkpoints/     see Checkpoints
 ///     metrics.jsonl    one object an update or evaluation
@@ -42,7 +43,7 @@ struct RunFolder {
   /// Makes the folder and its subfolders. Throws Error when they cannot be made.
   void create() const;
   /// Writes what a run is made from, the config last: where it stands, the rest does too. Throws Error.
-  void begin(const std::string& config, const Corpus& corpus, const TextCodec& codec) const;
+  void begin(const std::string& config, const Corpus& corpus, const Dataset& dataset) const;
   /// Throws UsageError where one of these splits is not what it was when the run was begun, and Error where that cannot
   /// be told because data.json is missing or damaged.
   void expect_same_data(const Corpus& corpus, const std::vector<std::string>& splits) const;

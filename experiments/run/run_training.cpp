@@ -4,6 +4,7 @@
 #include "experiments/program/text_format.hpp"
 #include "experiments/run/run_listener.hpp"
 #include "experiments/run/system_info.hpp"
+#include "experiments/run/unknown_tokens.hpp"
 #include "train/storage/checkpoint.hpp"
 
 #include <unistd.h>
@@ -135,10 +136,12 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
   folder.clean();
   if (request.checkpoints)
     Checkpoints(folder.checkpoints(), config.train.keep_checkpoints).expect_space(model.parameters(), optimizer);
-  if (!resuming) folder.begin(to_yaml(config), experiment.corpus, dataset.codec);
+  if (!resuming) folder.begin(to_yaml(config), experiment.corpus, dataset);
 
   for (const std::string& line : describe(config, experiment)) console.line(line);
   console.line(fmt::format("folder      {}\n", folder.path));
+  const std::string unknown = warning_of(unknown_shares(dataset), experiment.corpus);
+  if (!unknown.empty()) console.warn(unknown);
 
   const Progress progress =
       resuming ? restore(folder, config, model.parameters(), optimizer, schedule, console) : Progress();

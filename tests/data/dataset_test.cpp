@@ -100,6 +100,18 @@ TEST_CASE("a translation is right where it has the reference's text") {
   CHECK(whole.most_tokens(whole.encode({"a", "ein hund"})) == 2);
 }
 
+TEST_CASE("the share of unknown tokens counts those of the text, without eos") {
+  Corpus corpus = small_corpus();
+  corpus.splits.push_back({"valid", {{"a dog", ""}, {"the cat the", "hund der hund hund"}}});
+  const Dataset dataset(corpus);
+  CHECK(unknown_share(dataset.split("train")).source == 0);
+  CHECK(unknown_share(dataset.split("train")).target == 0);
+  CHECK(unknown_share(dataset.split("valid")).source == 2 / 5.0);
+  CHECK(unknown_share(dataset.split("valid")).target == 1 / 4.0);
+  CHECK(unknown_share({{{Vocabulary::eos}, {}}}).target == 0);
+  CHECK(unknown_share({}).source == 0);
+}
+
 TEST_CASE("a shared vocabulary counts both sides") {
   Corpus corpus;
   corpus.shared_vocabulary = true;

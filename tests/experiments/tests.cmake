@@ -12,7 +12,8 @@ surd_tests(run IN experiments/run LIBRARY commands FLOAT
   golden_presets_test.cpp
   presets_test.cpp
   resume_test.cpp
-  run_files_test.cpp)
+  run_files_test.cpp
+  unknown_tokens_test.cpp)
 surd_tests(study IN experiments/study LIBRARY commands FLOAT
   analysis_test.cpp
   comparisons_test.cpp

@@ -2,7 +2,6 @@
 
 #include "experiments/config/settings.hpp"
 #include "experiments/program/usage_error.hpp"
-#include "experiments/run/fingerprint.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "experiments/run/system_info.hpp"
 #include "train/storage/json_object.hpp"
@@ -135,9 +134,9 @@ bool ReusableRuns::same_data(const Source& source, const RunConfig& config) cons
   for (const auto& [name, value] : settings_of(YamlDocument::parse(to_yaml(config), "resolved config").root()))
     if (name.rfind("task.", 0) == 0) key += name + "=" + value + "\n";
   auto data = data_.find(key);
-  if (data == data_.end())
-    data = data_.emplace(key, to_json_text(fingerprint(config.task.make()->load(config.seed)))).first;
-  return read_file(RunFolder(source.path()).data()) == data->second;
+  if (data == data_.end()) data = data_.emplace(key, fingerprint(config.task.make()->load(config.seed))).first;
+  const std::string file = RunFolder(source.path()).data();
+  return parse_fingerprint(read_file(file), file) == data->second;
 }
 
 bool ReusableRuns::copy(const Source& source, const std::string& run) const {

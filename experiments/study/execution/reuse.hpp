@@ -1,5 +1,6 @@
 #pragma once
 
+#include "experiments/run/fingerprint.hpp"
 #include "experiments/study/execution/study_folder.hpp"
 
 #include <map>
@@ -17,7 +18,7 @@ std::vector<std::string> folders_to_reuse(const std::vector<std::string>& named,
 /// The runs that other studies have made, to be taken instead of being made again. A run is taken where it would be the
 /// same to the last bit, as far as anyone can tell:
 ///   - its config.yaml has the same text;
-///   - data.json in its folder is that of the data as they are now, so that files that changed are noticed;
+///   - data.json in its folder tells the data as they are now, so that files that changed are noticed;
 ///   - summary.json names the same program, compiler, libraries and processor. The program is told by the hash of its
 ///     file too, because a commit does not tell a modified tree, nor what a program of one's own adds to surd;
 ///   - it was made in one go, so that all of it was made by what summary.json names;
@@ -45,7 +46,7 @@ class ReusableRuns {
 
   bool with_checkpoints_;
   std::map<std::string, std::vector<Source>> by_config_;     // by the hash of config.yaml
-  mutable std::map<std::string, std::string> data_;          // data.json by task and seed
+  mutable std::map<std::string, Fingerprint> data_;          // by task and seed
   std::vector<std::pair<std::string, std::string>> system_;  // what a run's summary.json must say
 };
 

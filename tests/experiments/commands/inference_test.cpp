@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 /// A short run of `copy`, made once.
 struct TrainedRun {
   TemporaryDirectory folder;
-  std::string path = folder.path("run");
+  std::string path = folder.path("run"), output;
   std::string checkpoints = path + "/checkpoints/";
 
   TrainedRun() {
@@ -28,7 +28,9 @@ struct TrainedRun {
                      "task: {name: copy, train_size: 60, valid_size: 8, test_size: 8, vocabulary: 9, max_length: 3}\n"
                      "model: {d_model: 8, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 8}}\n"
                      "train: {updates: 4, batch_size: 16, evaluate_every: 2, checkpoint_every: 2}\n");
-    REQUIRE(program("train " + config + " --out " + path).exit_code == 0);
+    const Outcome trained = program("train " + config + " --out " + path);
+    REQUIRE(trained.exit_code == 0);
+    output = trained.output;
   }
   Outcome translate(const std::string& input, const std::string& more = "") const {
     return shell("printf '" + input + "' | " SURD_EXECUTABLE " translate " + path + " " + more);
@@ -39,7 +41,7 @@ struct TrainedRun {
 /// has learned to write <unk> there.
 struct RunWithUnknownWords {
   TemporaryDirectory folder;
-  std::string path = folder.path("run");
+  std::string path = folder.path("run"), output;
 
   RunWithUnknownWords() {
     std::string sources, targets;
@@ -61,7 +63,8 @@ struct RunWithUnknownWords {
             "optimizer: {learning_rate: 0.01}\nschedule: {name: constant}\n"
             "train: {updates: 300, batch_size: 9, evaluate_every: 300}\n");
     const Outcome trained = program("train " + config + " --out " + path);
-    CAPTURE(trained.output);
+    output = trained.output;
+    CAPTURE(output);
     REQUIRE(trained.exit_code == 0);
   }
 };
@@ -149,6 +152,29 @@ TEST_CASE("a reference that ends in an unseen word is matched by nothing, and sh
   CHECK(nlohmann::json::parse(line)["unknown"] == nlohmann::json({2}));
   std::getline(scored, line);
   CHECK(nlohmann::json::parse(line)["unknown"] == nlohmann::json::array());
+}
+
+TEST_CASE("a run tells the share of unknown tokens, and above 1 % what to do") {
+  const RunWithUnknownWords run;
+  CHECK(contains(run.output,
+                 "\nunknown     source 0.00 % of train, 0.00 % of valid, 0.00 % of test\n"
+                 "            target 33.33 % of train, 33.33 % of valid, 33.33 % of test\nmodel "));
+  const std::string warning =
+      "warning: 33.3 % of the target tokens of train are not in the vocabulary: the model sees <unk> in their place, "
+      "and a translation whose reference has one is never right; lower min_frequency (2), or cut words into subwords "
+      "(BPE) and set subword_marker\n";
+  CHECK(contains(run.output, warning));
+  CHECK(contains(program("config check " + run.path + "/config.yaml").output, warning));
+  const std::string measured = program("eval " + run.path + " --split train").output;
+  CHECK(contains(measured, warning));
+  CHECK(contains(measured, "\nunknown tokens: source 0.00 %, target 33.33 %\n"));
+  const auto eval = nlohmann::json::parse(program("eval " + run.path + " --json 2>/dev/null").output);
+  CHECK(eval["unknown"]["source"] == 0);
+  CHECK(eval["unknown"]["target"].get<double>() == doctest::Approx(1 / 3.0));
+
+  const TrainedRun generated;
+  CHECK_FALSE(contains(generated.output, "unknown"));
+  CHECK_FALSE(contains(program("eval " + generated.path).output, "unknown"));
 }
 
 TEST_CASE("a summary that was damaged by hand names its key and the way out") {
