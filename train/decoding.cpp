@@ -79,13 +79,13 @@ std::vector<Translation> decode(const Transformer& model, const std::vector<std:
   std::vector<Row> rows;
   for (std::size_t i = 0; i < sources.size(); ++i) rows.push_back({i, {}, 0});
   std::vector<Translation> best(sources.size());
-  std::vector<double> best_score(sources.size(), -std::numeric_limits<double>::infinity());
+  for (Translation& translation : best) translation.score = -std::numeric_limits<double>::infinity();
   const auto offer = [&](std::size_t source, Translation hypothesis) {
     const std::size_t length = hypothesis.tokens.size() + (hypothesis.finished ? 1 : 0);
-    const double value = score(hypothesis.log_probability, length, options.length_penalty);
+    hypothesis.score = score(hypothesis.log_probability, length, options.length_penalty);
     // What is finished is better than what was cut, whatever their scores.
-    if (hypothesis.finished == best[source].finished ? value <= best_score[source] : best[source].finished) return;
-    best_score[source] = value;
+    const Translation& so_far = best[source];
+    if (hypothesis.finished == so_far.finished ? hypothesis.score <= so_far.score : so_far.finished) return;
     best[source] = std::move(hypothesis);
   };
 
@@ -121,7 +121,7 @@ std::vector<Translation> decode(const Transformer& model, const std::vector<std:
         }
         // No extension can beat a finished hypothesis once even a certain continuation would score lower.
         const double bound = score(extension.log_probability, limits[source], options.length_penalty);
-        if (bound <= best_score[source]) continue;
+        if (bound <= best[source].score) continue;
         tokens.push_back(extension.token);
         if (length == limits[source]) {
           offer(source, {std::move(tokens), extension.log_probability, false});

@@ -9,12 +9,16 @@
 namespace surd {
 
 struct DecodingArguments {
-  std::size_t beam = 1;  ///< 1: greedy
+  /// K unfinished hypotheses are kept; 1: greedy. Of the 2 K best extensions by a token, one that ends the sentence is
+  /// finished where it is among the first K, and the first K of the others go on.
+  std::size_t beam = 1;
   std::size_t max_length =
       100;  ///< target tokens, eos included; what is not finished by then, or by the model's max_length(), is cut
-  double length_penalty = 1;  ///< alpha of ((5 + length) / 6)^alpha; Wu et al., arXiv 1609.08144, section 7
-  /// If above 0, a source of n tokens is also cut after max_length_factor n + 20, so that what a source becomes does
-  /// not depend on those it is decoded with.
+  /// alpha of ((5 + length) / 6)^alpha, which divides the log-probability; Wu et al., arXiv 1609.08144, section 7. The
+  /// length counts eos.
+  double length_penalty = 1;
+  /// If above 0, the translation of a source of n tokens and its eos is also cut after max_length_factor (n + 1) + 20,
+  /// eos included, so that what a source becomes does not depend on those it is decoded with.
   double max_length_factor = 0;
 };
 
@@ -22,6 +26,7 @@ struct Translation {
   std::vector<TokenId> tokens;  ///< without bos and eos
   double log_probability = 0;   ///< sum over the tokens and eos, nats
   bool finished = false;        ///< whether it ended in eos
+  double score = 0;             ///< what the search ranks by: log_probability over the length penalty
 };
 
 /// The best translation of each source (ids ending in eos), in their order. Sources are decoded together, padded to

@@ -20,7 +20,7 @@ struct EvalArguments : RunArguments {
 
   void fields(Fields& f) {
     RunArguments::fields(f);
-    f("split", split, "valid, test or another split of the task", Unit{"name"});
+    f("split", split, "train, valid, test or another split of the task", Unit{"name"});
     f("json", json, "print one JSON object");
   }
 };

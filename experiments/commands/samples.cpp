@@ -17,11 +17,13 @@ namespace {
 struct SamplesArguments : RunArguments {
   std::string split = "test";
   std::size_t count = 5;
+  bool scores = false;
 
   void fields(Fields& f) {
     RunArguments::fields(f);
-    f("split", split, "split to take them from", Unit{"name"});
+    f("split", split, "split to take them from: train, valid, test or another of the task", Unit{"name"});
     f("count", count, "how many", between(1, 1e6));
+    f("scores", scores, "print the score and the log-probability of each translation, as surd translate --scores");
   }
 };
 
@@ -43,6 +45,9 @@ int samples_command(const SamplesArguments& arguments) {
     fmt::print("source       {}\ntranslation  {}  {}\n", run.codec.decode_source(sources[i]),
                run.codec.decode_target(hypotheses[i].tokens),
                styled(right ? "✓" : "✗", right ? Console::Style::green : Console::Style::red, STDOUT_FILENO));
+    if (arguments.scores)
+      fmt::print("score        {}, log-probability {}\n", nats_text(hypotheses[i].score),
+                 nats_text(hypotheses[i].log_probability));
     fmt::print("reference    {}\n\n", run.codec.reference(encoded[i]));
   }
   return exit_done;

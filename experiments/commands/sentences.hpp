@@ -17,8 +17,11 @@ void expect_fits(const OpenRun& run, const std::string& where, std::size_t posit
 /// Ids of a line, which stands at `where`. Throws Error where it is too long for the model.
 std::vector<TokenId> encode(const OpenRun& run, const std::string& line, const std::string& where);
 
-/// Limits how long a translation may get: to `max_length` tokens, or where that is not given, to 2 n + 20 for a source
-/// of n tokens.
+/// Limits how long a translation may get: to `max_length` tokens, or where that is not given, to 2 (n + 1) + 20 for a
+/// source of n tokens and its eos. Either limit counts the translation's eos.
 DecodingArguments translation_options(const std::optional<std::size_t>& max_length);
+
+/// A number of --scores: "-1.2345", in nats.
+std::string nats_text(double log_probability);
 
 }  // namespace surd

@@ -21,13 +21,28 @@ struct TranslateArguments : RunArguments {
   std::size_t beam = 1;
   double length_penalty = 1;
   std::optional<std::size_t> max_length;
+  bool scores = false;
   std::size_t batch_size = evaluation_batch_size;
 
   void fields(Fields& f) {
     RunArguments::fields(f);
-    f("beam", beam, "beam size; 1 is greedy", between(1, 1000));
-    f("length_penalty", length_penalty, "alpha of ((5 + length) / 6)^alpha", between(0, 100), Unit{"alpha"});
-    f("max_length", max_length, "most tokens of a translation [2 x source + 20]", between(1, 1e6), Unit{"tokens"});
+    f("beam", beam,
+      "beam size K; 1 is greedy. Of the 2 K best extensions of the beam by a token, one that ends the sentence is a "
+      "finished translation where it ranks among the first K, and the K best of the others go on; the search ends "
+      "once none of these can win",
+      between(1, 1000));
+    f("length_penalty", length_penalty,
+      "alpha: the finished translation with the largest log-probability / ((5 + length) / 6)^alpha is printed; the "
+      "length counts the tokens and the end of the sentence",
+      between(0, 100), Unit{"alpha"});
+    f("max_length", max_length,
+      "a translation is cut after so many tokens, the end of the sentence counted; one that is cut is printed only "
+      "where none is finished [2 (n + 1) + 20 for a source of n tokens, at most the model's longest sequence]",
+      between(1, 1e6), Unit{"tokens"});
+    f("scores", scores,
+      "print score, log-probability and translation, split by tabs. The log-probability is the sum of the natural "
+      "logarithms of the probabilities of the tokens and of the end of the sentence; the score, which ranks finished "
+      "translations, is the log-probability / ((5 + length) / 6)^alpha");
     f("batch_size", batch_size, "lines decoded together", between(1, 1e5), Unit{"lines"});
   }
 };
@@ -63,8 +78,13 @@ int translate_command(const TranslateArguments& arguments) {
   const auto flush = [&] {
     const auto hypotheses = decode(run.model.transformer(), std::exchange(sources, {}), options);
     std::size_t next = 0;
-    for (const bool is_empty : std::exchange(blank, {}))
-      fmt::print("{}\n", is_empty ? "" : run.codec.decode_target(hypotheses[next++].tokens));
+    for (const bool is_empty : std::exchange(blank, {})) {
+      const Translation translation = is_empty ? Translation() : hypotheses[next++];
+      if (arguments.scores)
+        fmt::print("{}\t{}\t", is_empty ? "" : nats_text(translation.score),
+                   is_empty ? "" : nats_text(translation.log_probability));
+      fmt::print("{}\n", run.codec.decode_target(translation.tokens));
+    }
     const bool written = std::fflush(stdout) == 0;
     expect(written, "standard output", "cannot be written: {}", std::strerror(errno));
   };

@@ -188,6 +188,7 @@ TEST_CASE("what decoding leaves out early could not have won") {
             CAPTURE(max_length);
             CAPTURE(i);
             check_same(hypotheses[i], reference_search(model, sources[i], options));
+            CHECK(hypotheses[i].score == penalised(hypotheses[i], alpha));
             ++(hypotheses[i].finished ? finished : cut);
           }
         }
@@ -232,6 +233,15 @@ TEST_CASE("what does not end is cut at max_length") {
         for (const TokenId token : hypothesis.tokens) CHECK(token > Vocabulary::eos);
       }
     }
+  // Without the limit that is given, the one that grows with the source, whose eos counts.
+  DecodingArguments options;
+  options.max_length = 1000;
+  options.max_length_factor = 2;
+  const auto hypotheses = decode(model.transformer, sources, options);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const std::size_t words = sources[i].size() - 1;
+    CHECK(hypotheses[i].tokens.size() == 2 * (words + 1) + 20);
+  }
   const Decoder silent(1, 50);  // ends at once
   for (const Translation& hypothesis : decode(silent.transformer, sources, {3, 1, 1})) {
     CHECK(hypothesis.tokens.empty());

@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <filesystem>
 #include <sstream>
+#include <vector>
 
 using namespace surd;
 using namespace surd::test;
@@ -124,6 +126,7 @@ TEST_CASE("a checkpoint that cannot be used is answered with those there are") {
 
 TEST_CASE("a split or a run that is not there is a mistake of usage") {
   const TrainedRun run;
+  CHECK(program("eval " + run.path + " --split train").exit_code == 0);
   for (const std::string command : {"eval ", "samples "}) {
     const Outcome split = program(command + run.path + " --split nonsense");
     CHECK(split.exit_code == 2);
@@ -140,9 +143,11 @@ TEST_CASE("a reference that ends in an unseen word is matched by nothing, and sh
   CHECK(eval["sequence_accuracy"] == 0);
   CHECK(eval["token_accuracy"].get<double>() == doctest::Approx(0.75));  // of four tokens all but the unknown one
 
-  const std::string samples = program("samples " + run.path + " --count 2").output;
+  const std::string samples = program("samples " + run.path + " --count 2 --scores").output;
   CAPTURE(samples);
-  CHECK(contains(samples, "source       a b\ntranslation  a b <unk>  ✗\nreference    a b rare-a-b\n"));
+  CHECK(contains(samples, "source       a b\ntranslation  a b <unk>  ✗\nscore        -"));
+  CHECK(contains(samples, ", log-probability -"));
+  CHECK(contains(samples, "\nreference    a b rare-a-b\n"));
 
   const std::string s = run.folder.write("s", "a b\na b\n"), t = run.folder.write("t", "a b rare-a-b\na a\n");
   std::istringstream scored(program("score " + run.path + " --source " + s + " --target " + t).output);
@@ -175,6 +180,34 @@ TEST_CASE("a run tells the share of unknown tokens, and above 1 % what to do") {
   const TrainedRun generated;
   CHECK_FALSE(contains(generated.output, "unknown"));
   CHECK_FALSE(contains(program("eval " + generated.path).output, "unknown"));
+}
+
+TEST_CASE("scores are the log-probability that surd score gives, and that divided by the length penalty") {
+  const RunWithUnknownWords run;
+  for (const char* search : {"", "--beam 3 --length-penalty 2", "--beam 3 --length-penalty 0"}) {
+    CAPTURE(search);
+    const Outcome outcome =
+        shell(fmt::format("printf 'a b\\n\\nc\\n' | {} translate {} --scores {}", SURD_EXECUTABLE, run.path, search));
+    CAPTURE(outcome.output);
+    std::vector<std::vector<std::string>> lines;
+    std::istringstream text(outcome.output);
+    for (std::string line; std::getline(text, line);) {
+      std::istringstream columns(line + "\t");
+      lines.emplace_back();
+      for (std::string column; std::getline(columns, column, '\t');) lines.back().push_back(column);
+    }
+    REQUIRE(lines.size() == 3);
+    for (const auto& columns : lines) REQUIRE(columns.size() == 3);
+    CHECK(lines[1] == std::vector<std::string>{"", "", ""});  // a blank line has as many columns
+    CHECK(lines[0][2] == "a b <unk>");
+    const std::string s = run.folder.write("s", "a b\n"), t = run.folder.write("t", "a b <unk>\n");
+    const auto scored =
+        nlohmann::json::parse(program("score " + run.path + " --source " + s + " --target " + t).output);
+    const double score = std::stod(lines[0][0]), log_probability = std::stod(lines[0][1]);
+    CHECK(std::fabs(log_probability - scored["total"].get<double>()) <= 1e-4);
+    const double alpha = std::string(search).empty() ? 1 : search[std::string(search).size() - 1] - '0';
+    CHECK(std::fabs(score - log_probability / std::pow(9 / 6.0, alpha)) <= 1e-4);  // three tokens and the end
+  }
 }
 
 TEST_CASE("a summary that was damaged by hand names its key and the way out") {
