@@ -1,5 +1,6 @@
 #include "experiments/run/run_config.hpp"
 #include "tests/golden/golden.hpp"
+#include "tests/text.hpp"
 
 #include <doctest/doctest.h>
 
@@ -25,11 +26,9 @@ namespace fs = std::filesystem;
 
 const fs::path golden_folder = fs::path(SURD_SOURCE_DIR) / "tests/golden/presets";
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 /// Biases that are normal there and uniform in surd, as the preset says.
 bool has_another_distribution(const std::string& preset, const std::string& parameter) {
-  return preset == "flax-wmt" && contains(parameter, ".feed_forward.") && contains(parameter, ".bias");
+  return preset == "flax-wmt" && test::contains(parameter, ".feed_forward.") && test::contains(parameter, ".bias");
 }
 
 std::set<std::string> stems(const fs::path& folder) {
@@ -63,7 +62,7 @@ void load(ParameterSet& parameters, const test::GoldenFile& golden) {
   std::size_t loaded = 0;
   for (Parameter& parameter : parameters) {
     CAPTURE(parameter.name);
-    if (decoder_only && contains(parameter.name, ".cross_attention.output.")) {
+    if (decoder_only && test::contains(parameter.name, ".cross_attention.output.")) {
       parameter.value.fill(0);
     } else if (!decoder_only || golden.file.tensors.count("parameter." + parameter.name) > 0) {
       const Tensor& value = golden.tensor("parameter." + parameter.name);
