@@ -43,12 +43,9 @@ Initializer InitOptions::initializer(double factor) const {
     const std::size_t rows = tensor.shape()[0], columns = tensor.shape()[1];
     const bool unit_rows = options.distribution == Distribution::unit_rows;  // these are scaled at the end
     const double deviation = options.deviation(rows, columns) * (unit_rows ? 1 : factor);
-    const bool normal =
+    const bool is_normal =
         options.distribution == Distribution::normal || options.distribution == Distribution::xavier_normal;
-    const double half_width = std::sqrt(3.0) * deviation;  // of the uniform distribution of this standard deviation
-    for (std::size_t i = 0; i < tensor.size(); ++i)
-      tensor.data()[i] =
-          static_cast<Real>(normal ? deviation * stream.normal(i) : half_width * (2 * stream.uniform(i) - 1));
+    (is_normal ? surd::normal(deviation) : uniform(deviation))(tensor, stream);
     if (!unit_rows) return;
     for (std::size_t r = 0; r < rows; ++r) {
       Real* row = tensor.data() + r * columns;

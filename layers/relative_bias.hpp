@@ -12,18 +12,16 @@ struct RelativeBiasOptions : MultiHeadOptions {
   void fields(Fields& f) {
     MultiHeadOptions::fields(f);
     f("buckets", buckets,
-      "ranges of distances that have a bias each; the encoder uses one half of them for the keys before a query and "
-      "the "
-      "other for those behind it",
+      "ranges of distances that have a bias each; the encoder uses half of them for the keys before a query, and half "
+      "for those behind it",
       between(4, 10'000));
     f("max_distance", max_distance, "from here on all distances share the last bucket", Unit{"positions"},
       between(2, 100'000));
-    f("bucket_std", bucket_std, "standard deviation of the initial biases, which are normal, over d_model");
+    bias_std_field(f, "bucket_std", bucket_std,
+                   "standard deviation of the initial biases, which are normal, over d_model");
     f.rule(buckets % 2 == 0, "buckets", "must be even");
     f.rule(max_distance > buckets / 2, "max_distance",
            fmt::format("must be above {}, half the buckets, which have a distance each", buckets / 2));
-    f.rule(bucket_std.value(1) >= 0 && !bucket_std.learned(), "bucket_std",
-           "must be a fixed number that is not negative");
   }
 };
 

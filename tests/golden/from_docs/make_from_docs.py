@@ -13,10 +13,8 @@ docs/model.md and not from surd, so that a test of surd compares them as well. A
 
 and in its metadata `config`, the section `model` of a resolved config.
 """
-import json
 import pathlib
 import re
-import struct
 import subprocess
 import sys
 import tempfile
@@ -26,6 +24,9 @@ import torch
 import yaml
 
 from model import BOS, EOS, Model
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+from make_golden import write_safetensors  # pylint: disable=wrong-import-position
 
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 11, 9
 SIZES = ["d_model=8", "heads=2", "encoder_layers=1", "decoder_layers=1", "feed_forward.width=6"]
@@ -160,19 +161,6 @@ def padded(rows):
     return torch.tensor([row + [0] * (max(map(len, rows)) - len(row)) for row in rows])
 
 
-def write_safetensors(path, tensors, metadata):
-    kinds = {torch.float64: ("F64", "d"), torch.float32: ("F32", "f"), torch.int64: ("I32", "i")}
-    header, data = {"__metadata__": metadata}, b""
-    for name, tensor in sorted(tensors.items()):
-        kind, code = kinds[tensor.dtype]
-        raw = struct.pack(f"<{tensor.numel()}{code}", *tensor.flatten().tolist())
-        header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-
-
 def make(path, config):
     generator = torch.Generator().manual_seed(zlib.crc32(path.stem.encode()))
     options = yaml.safe_load(config)["model"]
@@ -188,8 +176,8 @@ def make(path, config):
     source, target_input = padded(sources), padded(targets)
     log_probs = Model(options, weights)(source, target_input)
     tensors = {"parameter." + name: value for name, value in weights.items()}
-    tensors.update(source=source, target_input=target_input, log_probs=log_probs,
-                   source_lengths=torch.tensor([len(row) for row in sources]))
+    tensors.update(source=source.int(), target_input=target_input.int(), log_probs=log_probs,
+                   source_lengths=torch.tensor([len(row) for row in sources]).int())
     write_safetensors(path, tensors, {"config": config})
     print(f"{path.name}: {len(weights)} parameters, log-probabilities {log_probs.min():.2f} to {log_probs.max():.2f}")
 
