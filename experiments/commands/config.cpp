@@ -30,7 +30,7 @@ or any of these after `learned`, which makes the factor a parameter that starts 
 int config_check_command(const ConfigArguments& arguments) {
   blas::initialize();
   const Experiment experiment(ConfigFile(arguments.config, arguments.settings.values));
-  const std::string warning = warning_of(unknown_shares(*experiment.dataset), experiment.corpus);
+  const std::string warning = warning_of(experiment.unknown, experiment.corpus);
   if (!warning.empty()) Console().warn(warning);
   fmt::print("{}: ok\n", arguments.config);
   return exit_done;

@@ -70,6 +70,7 @@ Experiment::Experiment(const ConfigFile& file, const std::string& vocabulary) {
   }
   dataset = std::make_unique<Dataset>(
       loaded && !vocabulary.empty() ? Dataset(corpus, TextCodec::load(vocabulary, corpus)) : Dataset(corpus));
+  unknown = unknown_shares(*dataset);
   attempt([&] { model = std::make_unique<Model>(config, dataset->codec); });
   attempt([&] { schedule = config.schedule.make(config.train.updates); });
   if (model) attempt([&] { optimizer = config.optimizer.make(model->parameters()); });
@@ -111,9 +112,8 @@ std::vector<std::string> describe(const RunConfig& config, const Experiment& exp
       fmt::format("vocabulary  source {}, target {}{}", codec.source_vocabulary().size(), rows,
                   codec.shared_vocabulary() ? " (shared)" : ""),
   };
-  const UnknownShares unknown = unknown_shares(*experiment.dataset);
-  if (worth_telling(unknown, corpus))
-    for (std::string& line : describe(unknown)) lines.push_back(std::move(line));
+  if (worth_telling(experiment.unknown, corpus))
+    for (std::string& line : describe(experiment.unknown)) lines.push_back(std::move(line));
   const std::vector<std::string> rest = {
       labelled("model",
                {fmt::format("d_model {}", m.d_model), fmt::format("heads {}", m.heads),

@@ -2,6 +2,7 @@
 
 #include "data/dataset.hpp"
 #include "experiments/run/run_config.hpp"
+#include "experiments/run/unknown_tokens.hpp"
 
 #include <memory>
 #include <string>
@@ -36,6 +37,7 @@ struct Experiment {
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<Schedule> schedule;
   std::vector<std::string> splits = {"train", "valid"};  ///< all that the run looks at
+  UnknownShares unknown;                                 ///< of every split
   double padding_share = 0;                              ///< share of padding in the batches of the first epoch
 };
 

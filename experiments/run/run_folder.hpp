@@ -43,7 +43,8 @@ struct RunFolder {
   /// Makes the folder and its subfolders. Throws Error when they cannot be made.
   void create() const;
   /// Writes what a run is made from, the config last: where it stands, the rest does too. Throws Error.
-  void begin(const std::string& config, const Corpus& corpus, const Dataset& dataset) const;
+  void begin(const std::string& config, const Corpus& corpus, const TextCodec& codec,
+             const UnknownShares& unknown) const;
   /// Throws UsageError where one of these splits is not what it was when the run was begun, and Error where that cannot
   /// be told because data.json is missing or damaged.
   void expect_same_data(const Corpus& corpus, const std::vector<std::string>& splits) const;
