@@ -23,6 +23,7 @@ surd_tests(study IN experiments/study LIBRARY commands FLOAT
   statistics_test.cpp
   study_arms_test.cpp
   study_checks_test.cpp
+  study_errors_test.cpp
   study_export_test.cpp
   study_metrics_test.cpp
   study_output_test.cpp

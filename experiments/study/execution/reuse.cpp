@@ -4,10 +4,10 @@
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "experiments/run/system_info.hpp"
+#include "experiments/study/execution/study_json.hpp"
 #include "train/storage/json_object.hpp"
 
 #include <fcntl.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -22,10 +22,6 @@ std::string absolute(const std::string& folder) {
   const fs::path path = fs::weakly_canonical(folder, error);
   expect_usage(!error, folder, "cannot be looked up: {}", error.message());
   return path.string();
-}
-
-std::string config_key(const std::string& text) {
-  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
 /// The ids of all runs that have ended in a study's folder, whatever study that is.
@@ -105,7 +101,7 @@ ReusableRuns::ReusableRuns(const std::vector<std::string>& folders, bool with_ch
     if (!folder.begun() || (with_checkpoints && !folder.keep_checkpoints())) continue;
     for (const std::string& id : ended_runs(folder)) {
       const std::string config = RunFolder(folder.run(id)).config();
-      if (path_exists(config)) by_config_[config_key(read_file(config))].push_back({folder, id});
+      if (path_exists(config)) by_config_[hash_of(read_file(config))].push_back({folder, id});
     }
   }
 }
@@ -113,7 +109,7 @@ ReusableRuns::ReusableRuns(const std::vector<std::string>& folders, bool with_ch
 std::optional<ReusableRuns::Source> ReusableRuns::find(const RunConfig& config) const {
   if (by_config_.empty()) return std::nullopt;
   const std::string text = to_yaml(config);
-  const auto found = by_config_.find(config_key(text));
+  const auto found = by_config_.find(hash_of(text));
   if (found == by_config_.end()) return std::nullopt;
   for (const Source& source : found->second) {
     try {

@@ -3,10 +3,10 @@
 #include "experiments/config/settings.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_folder.hpp"
+#include "experiments/study/execution/study_json.hpp"
 #include "train/storage/json_object.hpp"
 
 #include <fcntl.h>
-#include <xxhash.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -20,89 +20,14 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-std::string hash_of(const std::string& text) { return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size())); }
-
-std::string origin_file(const std::string& folder) { return folder + "/study.json"; }
-std::string base_folder(const std::string& folder) { return folder + "/base"; }
-
 // Of a run: what the study judges it by.
 constexpr const char* metrics_file = "metrics.jsonl";
 constexpr const char* probe_file = "probe.jsonl";
-
-constexpr const char* way_out = "it was changed or damaged; begin the study again in another folder";
 
 void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   expect(!error, folder.string(), "cannot be made: {}", error.message());
-}
-
-std::string base_copy(const std::string& folder, std::size_t i) {
-  return fmt::format("{}/{}.yaml", base_folder(folder), i + 1);
-}
-
-/// What study.json says of a study that was begun.
-struct Beginning {
-  std::string file;  ///< the study file itself
-  std::vector<std::string> settings;
-  bool quick = false, keep_checkpoints = false;
-  std::size_t base_files = 0;
-  std::string hash;                      ///< of study.yaml
-  std::vector<std::string> base_hashes;  ///< of the copies that the base extends; none in a folder of surd 0.1.0
-  std::vector<std::string> reuse;
-  std::vector<std::vector<std::uint64_t>> more_seeds;
-};
-
-/// Throws Error where study.json does not hold what it should.
-Beginning read_beginning(const std::string& folder) {
-  const std::string text = read_file(origin_file(folder));
-  const JsonObject origin(text, origin_file(folder), way_out);
-  const Json json = Json::parse(text);
-  const auto texts = [&](const char* key) {
-    const auto is_text = [](const Json& element) { return element.is_string(); };
-    const Json list = json.value(key, Json());
-    origin.require(list.is_array() && std::all_of(list.begin(), list.end(), is_text), "'{}' is no list of texts", key);
-    return list.get<std::vector<std::string>>();
-  };
-  const auto is_seeds = [](const Json& list) {
-    return list.is_array() && !list.empty() &&
-           std::all_of(list.begin(), list.end(), [](const Json& seed) { return seed.is_number_unsigned(); });
-  };
-  Beginning begun{origin.text("file"),
-                  texts("set"),
-                  origin.truth("quick"),
-                  origin.truth("keep_checkpoints"),
-                  origin.count("base_files"),
-                  origin.text("hash"),
-                  {},
-                  {},
-                  {}};
-  if (origin.has("reuse") || origin.has("base_hashes")) {  // surd 0.1.0 wrote neither
-    begun.reuse = texts("reuse");
-    begun.base_hashes = texts("base_hashes");
-    origin.require(begun.base_hashes.size() == begun.base_files, "'base_hashes' has {} of {} files",
-                   begun.base_hashes.size(), begun.base_files);
-  }
-  const Json lists = json.value("more_seeds", Json::array());
-  origin.require(lists.is_array() && std::all_of(lists.begin(), lists.end(), is_seeds),
-                 "'more_seeds' is no list of lists of seeds");
-  begun.more_seeds = lists.get<std::vector<std::vector<std::uint64_t>>>();
-  return begun;
-}
-
-void write_beginning(const std::string& folder, Beginning begun) {
-  while (begun.base_hashes.size() < begun.base_files)  // of a folder of surd 0.1.0, guarded from now on
-    begun.base_hashes.push_back(hash_of(read_file(base_copy(folder, begun.base_hashes.size()))));
-  Json json{{"file", begun.file},
-            {"set", begun.settings},
-            {"quick", begun.quick},
-            {"base_files", begun.base_files},
-            {"hash", begun.hash},
-            {"base_hashes", begun.base_hashes},
-            {"keep_checkpoints", begun.keep_checkpoints},
-            {"reuse", begun.reuse}};
-  if (!begun.more_seeds.empty()) json["more_seeds"] = begun.more_seeds;
-  write_file_atomically(origin_file(folder), json.dump(2) + "\n");
 }
 
 /// Throws UsageError where no study was begun in a folder.
@@ -136,16 +61,16 @@ StudySource source_of(const StudyFolder& folder, const Beginning& begun) {
 /// The study with the seeds that it was extended by.
 Study study_of(const StudyFolder& folder, const Beginning& begun) {
   Study study = load_study(source_of(folder, begun));
-  const std::string file = origin_file(folder.path());
+  const std::string file = study_json_file(folder.path());
   expect(begun.more_seeds.size() < study.looks, file,
-         "'more_seeds' has as many lists as the study has looks, or more; {}", way_out);
+         "'more_seeds' has as many lists as the study has looks, or more; {}", damaged_study_json);
   for (const std::vector<std::uint64_t>& more : begun.more_seeds) {
     for (const std::uint64_t seed : more) {
       const auto in = [&](const std::vector<std::uint64_t>& seeds) {
         return std::count(seeds.begin(), seeds.end(), seed);
       };
       expect(in(study.seeds) == 0 && (!study.tuning || in(study.tuning->seeds) == 0), file,
-             "'more_seeds' has the seed {}, which the study has already; {}", seed, way_out);
+             "'more_seeds' has the seed {}, which the study has already; {}", seed, damaged_study_json);
       study.seeds.push_back(seed);
     }
   }
@@ -234,7 +159,7 @@ std::size_t lines_of(const std::string& file) {
 
 }  // namespace
 
-bool StudyFolder::begun() const { return path_exists(origin_file(path_)); }
+bool StudyFolder::begun() const { return path_exists(study_json_file(path_)); }
 
 bool StudyFolder::only_prepared() const {
   if (begun()) return false;

@@ -32,6 +32,9 @@ struct Level {
   std::vector<Change> set;
 };
 
+/// The columns of runs.csv beside those of the axes, which stand behind the first; no axis may be called like one.
+inline constexpr const char* csv_columns[] = {"run", "settings", "seed", "status", "metric", "value", "unit", "bound"};
+
 /// One factor of a study; the arms are the combinations of the levels of all axes, but for those that the study leaves
 /// out.
 struct Axis {

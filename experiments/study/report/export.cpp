@@ -260,9 +260,9 @@ const char* bound_word(const MetricValue& value) {
 }
 
 std::string to_csv(const Study& study, const KnownResults& known) {
-  Cells header = {"run"};
-  for (const Axis& axis : study.axes) header.push_back(axis.name);
-  for (const char* name : {"settings", "seed", "status", "metric", "value", "unit", "bound"}) header.push_back(name);
+  Cells header(std::begin(csv_columns), std::end(csv_columns));
+  const Cells axes = study.axis_names();
+  header.insert(header.begin() + 1, axes.begin(), axes.end());
   std::string text = csv_row(header);
 
   for (const PlannedRun& run : plan(study, known)) {

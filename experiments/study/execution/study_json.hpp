@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace surd {
+
+/// XXH3, as 16 hexadecimal digits.
+std::string hash_of(const std::string& text);
+
+/// In the folder of a study: what it was begun with, and where the copies of the files that its base extends lie.
+std::string study_json_file(const std::string& folder);
+std::string base_folder(const std::string& folder);
+std::string base_copy(const std::string& folder, std::size_t i);
+
+/// What to do where study.json is not what it was.
+inline constexpr const char* damaged_study_json = "it was changed or damaged; begin the study again in another folder";
+
+/// What study.json says of a study that was begun.
+struct Beginning {
+  std::string file;  ///< the study file itself
+  std::vector<std::string> settings;
+  bool quick = false, keep_checkpoints = false;
+  std::size_t base_files = 0;
+  std::string hash;                      ///< of study.yaml
+  std::vector<std::string> base_hashes;  ///< of the copies that the base extends; none in a folder of surd 0.1.0
+  std::vector<std::string> reuse;
+  std::vector<std::vector<std::uint64_t>> more_seeds;
+};
+
+/// Throws Error where study.json does not hold what it should.
+Beginning read_beginning(const std::string& folder);
+/// Throws Error where it cannot be written.
+void write_beginning(const std::string& folder, Beginning begun);
+
+}  // namespace surd
