@@ -28,9 +28,11 @@ Evaluation measure(const Training& run, const TrainOptions& options, std::uint64
 }
 
 /// Takes an evaluation into the state; whether it is a new best.
-bool take(const Evaluation& evaluation, Metric metric, TrainState& state) {
-  const double value = value_of(metric, evaluation);
-  if (state.best && !improves(metric, value, *state.best)) {
+bool take(const Evaluation& evaluation, const TrainOptions& options, TrainState& state) {
+  const double value = value_of(options.metric, evaluation);
+  const bool enough = options.stop_at && !improves(options.metric, *options.stop_at, value);
+  state.evaluations_good_enough = enough ? state.evaluations_good_enough + 1 : 0;
+  if (state.best && !improves(options.metric, value, *state.best)) {
     ++state.evaluations_without_improvement;
     return false;
   }
@@ -41,7 +43,7 @@ bool take(const Evaluation& evaluation, Metric metric, TrainState& state) {
 }
 
 bool is_finished(const TrainState& state, const TrainOptions& options) {
-  const bool enough = options.stop_at && state.best && !improves(options.metric, *options.stop_at, *state.best);
+  const bool enough = options.stop_at && state.evaluations_good_enough >= options.stop_after;
   const bool patience_over = options.patience && state.evaluations_without_improvement >= *options.patience;
   return state.update >= options.updates || enough || patience_over;
 }
@@ -66,7 +68,7 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
     if (state.update % options.evaluate_every == 0 || state.update == options.updates) {
       const Evaluation evaluation = measure(run, options, state.update);
       run.schedule.observe(evaluation.loss);
-      best = take(evaluation, options.metric, state);
+      best = take(evaluation, options, state);
       listener.evaluated(state, evaluation, best);
     }
     state.finished = is_finished(state, options);
@@ -118,6 +120,8 @@ void TrainOptions::fields(Fields& f) {
   f("patience", patience, "stop after so many evaluations without improvement; null: never", Unit{"evaluations"},
     at_least(1));
   f("stop_at", stop_at, "stop once the metric is this good; null: never");
+  f("stop_after", stop_after, "so many in a row must be that good", at_least(1), Unit{"evaluations"},
+    When{stop_at.has_value(), "stop_at is a number"});
   f("checkpoint_every", checkpoint_every, "how often everything is saved", Unit{"updates"}, at_least(1));
   f("keep_checkpoints", keep_checkpoints, "latest checkpoints kept beside the best", at_least(2));
   f("log_every", log_every, "how often metrics.jsonl gets a line", Unit{"updates"}, at_least(1));

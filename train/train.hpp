@@ -33,6 +33,7 @@ struct TrainOptions {
   Metric metric = Metric::loss;
   std::optional<std::size_t> patience;
   std::optional<double> stop_at;
+  std::size_t stop_after = 1;
   std::size_t checkpoint_every = 200;
   std::size_t keep_checkpoints = 2;
   std::size_t log_every = 10;
@@ -50,7 +51,8 @@ struct TrainState {
   std::optional<double> best;       ///< best value of the metric
   std::uint64_t best_update = 0;
   std::uint64_t evaluations_without_improvement = 0;
-  bool finished = false;  ///< all updates done, or stopped early
+  std::uint64_t evaluations_good_enough = 0;  ///< the last so many were at stop_at or past it
+  bool finished = false;                      ///< all updates done, or stopped early
 };
 
 struct UpdateRecord {

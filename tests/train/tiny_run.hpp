@@ -63,6 +63,7 @@ struct Run : TrainListener {
     log.push_back(fmt::format("{} {} {} {} {} {} {}", at.update, e.loss, e.token_accuracy, e.sequence_accuracy,
                               e.target_tokens, e.decoded, best));
     bests.push_back(best);
+    accuracies.push_back(e.token_accuracy);
   }
   void checkpoint(const TrainState& at, bool best) override {
     saved_at.push_back(at.update);
@@ -84,6 +85,7 @@ struct Run : TrainListener {
   std::vector<std::string> log;
   std::vector<std::uint64_t> saved_at;
   std::vector<bool> bests;
+  std::vector<double> accuracies;  ///< of all evaluations
 };
 
 inline void check_same(const Run& a, const Run& b) {
@@ -98,6 +100,7 @@ inline void check_same(const Run& a, const Run& b) {
   CHECK(a.state.best == b.state.best);
   CHECK(a.state.best_update == b.state.best_update);
   CHECK(a.state.evaluations_without_improvement == b.state.evaluations_without_improvement);
+  CHECK(a.state.evaluations_good_enough == b.state.evaluations_good_enough);
   CHECK(a.state.finished == b.state.finished);
 }
 

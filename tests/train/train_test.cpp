@@ -173,6 +173,42 @@ TEST_CASE("a run stops when the metric is good enough") {
   }
 }
 
+TEST_CASE("a run stops when the metric was good enough so many times in a row") {
+  TrainOptions options = tiny();
+  options.updates = 60;
+  options.evaluate_every = 1;
+  options.metric = Metric::token_accuracy;
+  Run whole(options);
+  whole.go();
+  // Good enough is what it reaches once, loses, and has three times in a row only later.
+  options.stop_after = 3;
+  std::size_t stopped = 0, once = 0;
+  for (const double good : whole.accuracies) {
+    std::size_t in_a_row = 0;
+    once = stopped = 0;
+    for (std::size_t i = 0; i < whole.accuracies.size() && stopped == 0; ++i) {
+      in_a_row = whole.accuracies[i] >= good ? in_a_row + 1 : 0;
+      if (once == 0 && in_a_row == 1) once = i + 1;
+      if (in_a_row == 3) stopped = i + 1;
+    }
+    options.stop_at = good;
+    if (stopped > once + 2) break;
+  }
+  REQUIRE(stopped > once + 2);
+  Run run(options);
+  run.go();
+  CHECK(run.state.finished);
+  CHECK(run.state.update == stopped);
+
+  const test::TemporaryDirectory directory;
+  Run killed(options, directory.path());
+  killed.kill_at = stopped;
+  CHECK_THROWS_AS(killed.go(), test::Killed);
+  Run resumed(options, directory.path());
+  resumed.resume(killed.log);
+  check_same(resumed, run);
+}
+
 TEST_CASE("metrics know which way is better") {
   CHECK(improves(Metric::loss, 1, 2));
   CHECK_FALSE(improves(Metric::loss, 2, 2));

@@ -35,6 +35,7 @@ Json to_json(const TrainState& state) {
           {"best", state.best ? Json(*state.best) : Json()},
           {"best_update", state.best_update},
           {"evaluations_without_improvement", state.evaluations_without_improvement},
+          {"evaluations_good_enough", state.evaluations_good_enough},
           {"finished", state.finished}};
 }
 
@@ -47,6 +48,8 @@ TrainState state_from(const JsonObject& json) {
   if (!json.is_null("best")) state.best = json.real("best");
   state.best_update = json.count("best_update");
   state.evaluations_without_improvement = json.count("evaluations_without_improvement");
+  if (json.has("evaluations_good_enough"))  // written by an older version
+    state.evaluations_good_enough = json.count("evaluations_good_enough");
   state.finished = json.truth("finished");
   return state;
 }

@@ -252,8 +252,9 @@ std::vector<PlannedRun> plan(const Study& study, const KnownResults& known) {
   const auto add = [&](PlannedRun run) {
     if (ids.insert(run.id(study)).second) runs.push_back(std::move(run));
   };
-  for (const std::uint64_t seed : study.seeds)
-    for (std::size_t arm = 0; arm < study.arms.size(); ++arm) add({arm, {}, seed});
+  if (!study.tuning || !study.tuning->only)
+    for (const std::uint64_t seed : study.seeds)
+      for (std::size_t arm = 0; arm < study.arms.size(); ++arm) add({arm, {}, seed});
   if (!study.tuning) return runs;
   for (std::size_t arm = 0; arm < study.arms.size(); ++arm) {
     const Tuned search = tuned(study, arm, known);
@@ -273,7 +274,7 @@ std::size_t runs_at_most(const Study& study) {
       settings = std::min(tuning.settings, tuning.product());
     else
       for (const TuningAxis& axis : tuning.axes) settings += axis.values.size() + axis.extensions;
-    each += settings * tuning.seeds.size() + study.seeds.size();
+    each += settings * tuning.seeds.size() + (tuning.only ? 0 : study.seeds.size());
   }
   return each * study.arms.size();
 }

@@ -93,9 +93,11 @@ Selector WrittenSelector::levels() const {
 }
 
 HypothesisTerms StatementOptions::terms() const {
-  return {metric,        regime, arm.levels(), against.levels(), under.levels(), versus.levels(),
-          expect.text(), margin, over,         formula,          tolerance,      relative};
+  return {metric, regime, arm.levels(), against.levels(), under.levels(), versus.levels(), expect.text(),
+          margin, over,   along,        formula,          tolerance,      relative};
 }
+
+std::string Statement::quantity(const Hypothesis& hypothesis) const { return hypothesis.metric; }
 
 void Statement::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
   const std::vector<std::string> names = study.metric_names();

@@ -34,7 +34,8 @@ struct HypothesisTerms {
   Selector arm, against, under, versus;
   std::string expect;
   double margin = 0;
-  std::string over;  ///< the axis whose numbers are the x of a slope
+  std::string over;   ///< the axis whose numbers are the x of a slope
+  std::string along;  ///< the axis whose best number is looked for
   std::string formula;
   double tolerance = 0;
   bool relative = false;  ///< tolerance is a share of the expected value
@@ -48,6 +49,8 @@ class Statement {
   virtual ~Statement() = default;
 
   const HypothesisTerms& terms() const { return terms_; }
+  /// The number that it is about, in a few words; the metric, unless it is something made of that.
+  virtual std::string quantity(const Hypothesis& hypothesis) const;
   /// What is to be true, as a sentence without its full stop.
   virtual std::string words(const Hypothesis& hypothesis) const = 0;
   /// What the results of a study say of it.
@@ -97,7 +100,7 @@ struct StatementOptions {
   WrittenSelector arm, against, under, versus;
   OneOf expect;
   double margin = 0;
-  std::string over, formula;
+  std::string over, along, formula;
   double tolerance = 0;
   bool relative = false;
 

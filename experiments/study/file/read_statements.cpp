@@ -7,6 +7,19 @@
 namespace surd {
 namespace {
 
+/// Whether a hypothesis needs runs with the base's own settings.
+bool looks_at_shared(const Study& study, const Hypothesis& hypothesis) {
+  for (const MetricSpec& metric : study.metrics)
+    if (metric.name == hypothesis.metric && metric.metric->of_tuning()) return false;
+  const auto is = [](const Selector& side, Regime otherwise) {
+    const auto regime = side.find("regime");
+    return regime == side.end() ? otherwise == Regime::shared : regime->second == "shared";
+  };
+  const bool one_side = hypothesis.against.empty();
+  return is(hypothesis.arm, hypothesis.regime) || (!one_side && is(hypothesis.against, hypothesis.regime)) ||
+         is(hypothesis.under, Regime::tuned) || is(hypothesis.versus, Regime::tuned);
+}
+
 /// The first name in the formula of `at` that is the metric `from` or leads back to it through further formulas; ""
 /// where there is none.
 std::string circle_from(const Study& study, const std::string& from, const std::string& at, std::size_t depth) {
@@ -165,6 +178,8 @@ void StudyReader::check_hypothesis(const Hypothesis& hypothesis, const YamlNode*
     complain("claim", fmt::format("{} is none of the study's claims; add it to 'claims'", hypothesis.claim));
   if (hypothesis.regime == Regime::tuned && !study.tuning && !unread("tuning"))
     complain("regime", "is tuned, and the study has no tuning; add 'tuning', or make it shared");
+  if (study.tuning && study.tuning->only && looks_at_shared(study, hypothesis))
+    complain("regime", "is shared, and tuning.only says that no runs are; make it tuned, or remove tuning.only");
   if (!axes_read()) return;
   const std::size_t before = problems_.size();
   for (const char* key : {"arm", "against", "under", "versus"})

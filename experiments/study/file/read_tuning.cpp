@@ -60,7 +60,8 @@ void StudyReader::read_tuning(Study& study) {
   if (node == nullptr || node->kind != YamlNode::Kind::mapping) return;
   const TuningFields& fields = fields_.tuning;
   Tuning tuning{
-      fields.metric, seeds(fields.seeds, "tuning.seeds", 1001, 3), {}, fields.search, fields.settings.value_or(0)};
+      fields.metric, seeds(fields.seeds, "tuning.seeds", 1001, 3), {}, fields.search, fields.settings.value_or(0),
+      fields.only};
   if (source_.quick && fields_.quick.tuning_seeds.node)
     tuning.seeds = seeds(fields_.quick.tuning_seeds, "quick.tuning_seeds", 1001, 1);
   for (const std::uint64_t seed : tuning.seeds)

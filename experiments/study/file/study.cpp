@@ -96,10 +96,11 @@ std::vector<std::size_t> Study::select(const Selector& selector) const {
   return selected;
 }
 
-Selector Study::levels_beside(std::size_t arm, std::size_t axis) const {
+Selector Study::levels_beside(std::size_t arm, const std::vector<std::size_t>& but) const {
   Selector levels;
   for (std::size_t i = 0; i < axes.size(); ++i)
-    if (i != axis) levels[axes[i].name] = axes[i].levels[arms[arm].levels[i]].name;
+    if (std::find(but.begin(), but.end(), i) == but.end())
+      levels[axes[i].name] = axes[i].levels[arms[arm].levels[i]].name;
   return levels;
 }
 

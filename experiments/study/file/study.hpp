@@ -90,6 +90,7 @@ struct Tuning {
   std::vector<TuningAxis> axes;
   TuningSearch search = TuningSearch::in_turn;
   std::size_t settings = 0;  ///< jointly: how many of the product are tried, at most
+  bool only = false;         ///< there is no shared regime
 
   /// The coordinate of the learning rate; null where that is not tuned.
   const TuningAxis* rates() const;
@@ -133,8 +134,8 @@ struct Study {
   bool fits(const std::vector<std::size_t>& levels, const Selector& selector) const;
   /// The arms that have the levels named (an axis "regime" in it is ignored), in order.
   std::vector<std::size_t> select(const Selector& selector) const;
-  /// The levels of an arm along every axis but one.
-  Selector levels_beside(std::size_t arm, std::size_t axis) const;
+  /// The levels of an arm along every axis but these.
+  Selector levels_beside(std::size_t arm, const std::vector<std::size_t>& but) const;
   /// Level values by axis name, for formulas.
   std::map<std::string, double> numbers(std::size_t arm) const;
   /// The config of one run. Throws ConfigError located in the study file.

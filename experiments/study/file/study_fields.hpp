@@ -78,6 +78,7 @@ struct TuningFields {
   RawYaml seeds{"whole number or list"};
   TuningSearch search = TuningSearch::in_turn;
   std::optional<std::size_t> settings;
+  bool only = false;
   std::vector<TuningAxisFields> axes;
 
   void fields(Fields& f) {
@@ -89,6 +90,7 @@ struct TuningFields {
       "product of all grids, the same for every arm");
     f("settings", settings, "how many of the product are tried; all, where it has no more", between(1, 10'000),
       When{jointly, "search is jointly"});
+    f("only", only, "make no runs with the base's own settings, which saves them where every hypothesis is tuned");
     f("axes", axes, "what is tuned");
     f.rule(!jointly || settings, "settings", "is required where search is jointly: how many settings an arm tries");
   }

@@ -4,6 +4,11 @@
 #include <cmath>
 
 namespace surd {
+namespace {
+
+constexpr std::size_t in_a_row = 3;  // evaluations at a target, until it is reached
+
+}  // namespace
 
 std::vector<std::string> names_of(Measure) { return {"loss", "perplexity", "token_accuracy", "sequence_accuracy"}; }
 bool lower_is_better(Measure measure) { return measure == Measure::loss || measure == Measure::perplexity; }
@@ -59,8 +64,16 @@ std::optional<MetricValue> BestValue::of_run(const RunView& view) const {
 
 std::optional<MetricValue> InitialValue::of_run(const RunView& view) const { return initial_value(of_, view.run); }
 
+std::string SpentToTarget::stops_too_early(const TrainOptions& train) const {
+  if (!train.stop_at || name_of(train.metric) != name_of(options_.of)) return "";
+  const double target = options_.target.value_or(0);
+  if (*train.stop_at != target && better(options_.of, *train.stop_at, target) == target)
+    return fmt::format("needs train.stop_at at its target, {}, or past it", target);
+  return train.stop_after < in_a_row ? fmt::format("needs train.stop_after of at least {} beside stop_at", in_a_row)
+                                     : "";
+}
+
 std::optional<MetricValue> SpentToTarget::of_run(const RunView& view) const {
-  constexpr std::size_t in_a_row = 3;
   const double target = options_.target.value_or(0);
   const std::vector<EvaluationRecord>& evaluations = view.run.metrics.evaluations;
   if (evaluations.empty()) return std::nullopt;
@@ -83,7 +96,10 @@ std::optional<MetricValue> SpentToTarget::of_run(const RunView& view) const {
 std::optional<double> UpdatesTo::spent_at(const EvaluationRecord& evaluation, const RunResult&) const {
   return static_cast<double>(evaluation.update);
 }
-std::optional<double> UpdatesTo::spent_in_all(const RunResult& run) const { return static_cast<double>(run.updates); }
+std::optional<double> UpdatesTo::spent_in_all(const RunResult& run) const {
+  const bool finished = run.status == RunResult::Status::finished;  // be it early
+  return static_cast<double>(finished ? run.metrics.evaluations.back().update : run.updates);
+}
 
 std::optional<double> TokensTo::spent_at(const EvaluationRecord& evaluation, const RunResult&) const {
   if (!evaluation.trained_target_tokens) return std::nullopt;

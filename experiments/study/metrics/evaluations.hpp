@@ -96,6 +96,8 @@ class SpentToTarget : public StudyMetric {
   explicit SpentToTarget(const Options& options) : options_(options) {}
   std::optional<MetricValue> of_run(const RunView& view) const override;
   ComparedBy compared_by() const override { return ComparedBy::ratio; }
+  /// A run that stops at the target has to stay there for three evaluations, or nobody knows whether it reached it.
+  std::string stops_too_early(const TrainOptions& train) const override;
 
  protected:
   /// Until an evaluation had ended, this included; nothing where the run does not tell.
@@ -107,7 +109,8 @@ class SpentToTarget : public StudyMetric {
   Options options_;
 };
 
-/// Updates. Of a run that does not reach the target, or diverges before, at least as many as the config asked for.
+/// Updates. Of a run that does not reach the target, at least as many as it made; of one that diverges before, at least
+/// as many as the config asked for.
 class UpdatesTo : public SpentToTarget {
  public:
   using SpentToTarget::SpentToTarget;

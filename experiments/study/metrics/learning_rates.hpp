@@ -39,14 +39,9 @@ class LargestStableRate : public StudyMetric {
   double excess_;
 };
 
-/// The learning rate with the best final value: the minimum of a parabola in the logarithm of the rate, through the
-/// best rate of the seed and its two neighbours, so that a grid of factors of 3 tells more than a factor of 3. Runs
-/// that has_diverged() are left out. Where the best rate is the first or the last of those left, the parabola goes
-/// through it and the two beside it, and where that falls beyond it, the best rate is at most or at least that, and
-/// below a rate above it at which the run diverged. With fewer than three rates left, or three and more that are
-/// equally good, all that is known is between which rates of the grid it lies. The number of an arm, with its interval,
-/// is the pseudo-median of those of the tuning's seeds: one parabola a seed shows by how much the best rate varies,
-/// which one through the means does not.
+/// The learning rate with the best final value: the lowest_point() of the rates of the seed, where runs that
+/// has_diverged() are infinitely bad. The number of an arm, with its interval, is the pseudo-median of those of the
+/// tuning's seeds: one parabola a seed shows by how much the best rate varies, which one through the means does not.
 class BestRate : public StudyMetric {
  public:
   using Options = MeasureOptions;

@@ -133,16 +133,13 @@ RowWords words_of(const Study& study, const HypothesisResult& result) {
   std::string unit;
   if (curves)
     unit = "nats";
-  else if (hypothesis.over.empty())
+  else if (hypothesis.over.empty() && hypothesis.along.empty())
     unit = check.compared_by == ComparedBy::ratio && hypothesis.formula.empty() ? "times"
                                                                                 : study.metric(hypothesis.metric).unit;
   words.effect =
       check.seeds.empty() ? "no value yet" : estimate_text(check.effect, unit, check.region.value_or(Region()));
   if (check.region) words.expected = "expected " + expected_text(hypothesis, check, unit);
-  const std::string what = curves ? "loss curves"
-                           : hypothesis.kind == "slope"
-                               ? fmt::format("slope of log {} over log {}", hypothesis.metric, hypothesis.over)
-                               : hypothesis.metric;
+  const std::string what = curves ? "loss curves" : hypothesis.statement->quantity(hypothesis);
   words.about = fmt::format("{}: {}", what, check.label);
   for (const Check& one : result.checks) words.seeds = std::max(words.seeds, one.seeds.size());
   const std::size_t all = result.checks.size();

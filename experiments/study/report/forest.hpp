@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/study/report/chart.hpp"
+#include "experiments/study/report/charts/chart.hpp"
 #include "experiments/study/verdicts/analysis.hpp"
 
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/study/report/study_runs.hpp"
+#include "experiments/study/report/charts/study_runs.hpp"
 
 #include <string>
 

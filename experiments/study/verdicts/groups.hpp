@@ -10,18 +10,19 @@
 /// Statements about a number that each of several groups of arms has.
 namespace surd {
 
-/// The arms that one number is found from: a single one, or those along the axis `over` of a hypothesis.
+/// The arms that one number is found from: a single one, or those along one axis or more.
 struct ArmGroup {
   std::string label;
   std::vector<std::size_t> arms;
 };
-/// The arms along an axis for every combination of the other axes' levels.
-std::vector<ArmGroup> groups_along(const Study& study, const std::string& over, const std::vector<std::size_t>& arms);
+/// The arms along these axes for every combination of the other axes' levels.
+std::vector<ArmGroup> groups_along(const Study& study, const std::vector<std::string>& axes,
+                                   const std::vector<std::size_t>& arms);
 
-/// Complains where `over` is no axis whose levels all have a number, or where a group along it has fewer than so many
-/// different ones. Returns whether all is well.
-bool check_over(const Study& study, const Hypothesis& hypothesis, std::size_t fewest_numbers,
-                const Statement::Complain& complain);
+/// Complains, with the key, where there is no such axis, where not all of its levels have a number, or where a group
+/// along it has fewer than so many different ones. Returns whether all is well.
+bool check_along(const Study& study, const Hypothesis& hypothesis, const char* key, const std::string& axis,
+                 std::size_t fewest_numbers, const Statement::Complain& complain);
 
 /// Where the number of a group is expected.
 struct GroupTarget {

@@ -46,7 +46,7 @@ std::string Trend::words(const Hypothesis& h) const {
 
 void Trend::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
   Statement::check(study, hypothesis, complain);
-  check_over(study, hypothesis, fewest_of_a_trend, complain);
+  check_along(study, hypothesis, "over", hypothesis.over, fewest_of_a_trend, complain);
 }
 
 Finding Trend::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
@@ -69,7 +69,7 @@ Finding Trend::examine(const StudyValues& values, const Hypothesis& hypothesis) 
     target.region = hypothesis.expect == "falling" ? Region{-statistics::infinity, 0} : Region{0};
     return target;
   };
-  Finding finding = examine_groups(values, hypothesis, side, groups_along(study, hypothesis.over, side.arms), number);
+  Finding finding = examine_groups(values, hypothesis, side, groups_along(study, {hypothesis.over}, side.arms), number);
   finding.expected = fmt::format("{} over {}", hypothesis.expect, hypothesis.over);
   return finding;
 }

@@ -1,6 +1,8 @@
 #include "experiments/study/verdicts/values.hpp"
 
 #include "experiments/study/statistics/formula.hpp"
+#include "experiments/study/statistics/lowest_point.hpp"
+#include "experiments/study/statistics/statistics.hpp"
 #include "experiments/study/verdicts/groups.hpp"
 
 #include <algorithm>
@@ -9,13 +11,15 @@
 namespace surd {
 namespace {
 
-constexpr std::size_t fewest_of_a_slope = 2;  // numbers of the axis it is taken over
+// Numbers of the axis that it is taken over, or along which it is looked for.
+constexpr std::size_t fewest_of_a_slope = 2, fewest_of_an_optimum = 3;
 
 /// What a value or slope should be in an arm; empty where the formula needs V and that is not known.
 std::optional<double> expected_value(const Study& study, const Hypothesis& hypothesis, std::size_t arm,
                                      std::optional<double> vocabulary) {
   std::map<std::string, double> numbers = study.numbers(arm);
   numbers.erase(hypothesis.over);
+  numbers.erase(hypothesis.along);
   if (vocabulary) numbers.emplace("V", *vocabulary);
   bool known = true;
   const double value = evaluate_formula(hypothesis.formula, [&](const std::string& name) -> double {
@@ -31,13 +35,24 @@ std::optional<double> expected_value(const Study& study, const Hypothesis& hypot
 /// Complains where the formula names the axis of a slope, or has no finite value; with V in it, that shows after the
 /// runs.
 void check_formula(const Study& study, const Hypothesis& hypothesis, const Statement::Complain& complain) try {
-  if (includes(names_in_formula(hypothesis.formula), hypothesis.over))
-    return complain("formula", fmt::format("cannot name '{}', the axis that the slope is taken over", hypothesis.over));
+  for (const auto& [axis, does] : {std::pair(hypothesis.over, "the slope is taken over"),
+                                   std::pair(hypothesis.along, "the optimum is looked for along")})
+    if (includes(names_in_formula(hypothesis.formula), axis))
+      return complain("formula", fmt::format("cannot name '{}', the axis that {}", axis, does));
   for (const std::size_t arm : study.select(hypothesis.arm))
     if (const auto value = expected_value(study, hypothesis, arm, std::nullopt); value && !std::isfinite(*value))
       return complain("formula", fmt::format("is {} in arm '{}'; it must be a finite number in every arm selected",
                                              *value, study.arms[arm].name));
 } catch (const Error&) {  // what is no formula, and what it cannot know, is complained about where all formulas are
+}
+
+/// Complains where an axis cannot be one of a logarithmic scale.
+void check_logarithms(const Study& study, const Hypothesis& hypothesis, const char* key, const std::string& axis,
+                      std::size_t fewest, const Statement::Complain& complain) {
+  if (!check_along(study, hypothesis, key, axis, fewest, complain)) return;
+  const auto& levels = study.axes[study.axis_index(axis)].levels;
+  if (!std::all_of(levels.begin(), levels.end(), [](const Level& level) { return *level.value > 0; }))
+    complain(key, fmt::format("every level of '{}' must have a value above 0", shown(axis)));
 }
 
 /// Where a number is expected, on its scale.
@@ -114,6 +129,13 @@ void SlopeOptions::fields(Fields& f) {
   f("over", over, "the axis whose numbers are x");
 }
 
+void OptimumOptions::fields(Fields& f) {
+  formula_fields(f, "optimum");
+  f("along", along, "the axis of three numbers or more, along which the metric is best somewhere");
+  f("over", over, "the axis whose numbers are x of a slope; left out: the best number itself is expected");
+  f.rule(!along.empty(), "along", "is required where kind is optimum: the axis whose best number is meant");
+}
+
 std::string Value::words(const Hypothesis& h) const {
   return fmt::format("{} of {} is {}", h.metric, text_of(h.arm, "every arm"), expected_words(h));
 }
@@ -138,6 +160,9 @@ void Value::check(const Study& study, const Hypothesis& hypothesis, const Compla
   check_formula(study, hypothesis, complain);
 }
 
+std::string Slope::quantity(const Hypothesis& h) const {
+  return fmt::format("slope of log {} over log {}", h.metric, h.over);
+}
 std::string Slope::words(const Hypothesis& h) const {
   return fmt::format("the slope of log {} of {} over log {} is {}", h.metric, text_of(h.arm, "every arm"), h.over,
                      expected_words(h));
@@ -147,7 +172,7 @@ Finding Slope::examine(const StudyValues& values, const Hypothesis& hypothesis) 
   const MetricSpec& metric = study.metric(hypothesis.metric);
   const Side side(study, hypothesis, hypothesis.arm);
   GroupNumber number;
-  number.what = fmt::format("the slope of log {} over log {}", metric.name, hypothesis.over);
+  number.what = "the " + quantity(hypothesis);
   number.fewest_numbers = fewest_of_a_slope;
   number.in_seed = [&](Tally& tally, const ArmGroup& group, std::uint64_t seed) -> std::optional<MetricValue> {
     std::vector<double> x;
@@ -169,15 +194,71 @@ Finding Slope::examine(const StudyValues& values, const Hypothesis& hypothesis) 
     if (y.size() < group.arms.size()) return std::nullopt;
     return statistics::log_log_slope(x, y);
   };
-  return examine_formula(values, hypothesis, side, groups_along(study, hypothesis.over, side.arms), std::move(number));
+  return examine_formula(values, hypothesis, side, groups_along(study, {hypothesis.over}, side.arms),
+                         std::move(number));
 }
 void Slope::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
   Statement::check(study, hypothesis, complain);
   check_formula(study, hypothesis, complain);
-  if (!check_over(study, hypothesis, fewest_of_a_slope, complain)) return;
-  const auto& levels = study.axes[study.axis_index(hypothesis.over)].levels;
-  if (!std::all_of(levels.begin(), levels.end(), [](const Level& level) { return *level.value > 0; }))
-    complain("over", fmt::format("every level of '{}' must have a value above 0", shown(hypothesis.over)));
+  check_logarithms(study, hypothesis, "over", hypothesis.over, fewest_of_a_slope, complain);
+}
+
+std::string Optimum::quantity(const Hypothesis& h) const {
+  const std::string best = fmt::format("best {} by {}", h.along, h.metric);
+  return h.over.empty() ? best : fmt::format("slope of log({}) over log {}", best, h.over);
+}
+std::string Optimum::words(const Hypothesis& h) const {
+  return fmt::format("the {} in {} is {}", quantity(h), text_of(h.arm, "every arm"), expected_words(h));
+}
+Finding Optimum::examine(const StudyValues& values, const Hypothesis& hypothesis) const {
+  const Study& study = values.study();
+  const MetricSpec& metric = study.metric(hypothesis.metric);
+  const Side side(study, hypothesis, hypothesis.arm);
+  const bool slope = !hypothesis.over.empty();
+  const auto best = [&, regime = side.regime](Tally& tally, const std::vector<std::size_t>& arms,
+                                              std::uint64_t seed) -> std::optional<MetricValue> {
+    std::map<double, MetricValue> by_level;
+    for (const std::size_t arm : arms)
+      if (const auto value = tally.on_scale(metric, arm, regime, seed))
+        by_level[study.numbers(arm).at(hypothesis.along)] = metric.lower_is_better ? *value : -1 * *value;
+    if (by_level.size() < arms.size()) return std::nullopt;
+    std::vector<statistics::Point> points;
+    for (const auto& [x, y] : by_level) points.push_back({x, y});
+    return statistics::lowest_point(points);
+  };
+  GroupNumber number;
+  number.what = "the " + quantity(hypothesis);
+  number.by = slope ? ComparedBy::difference : ComparedBy::ratio;
+  if (slope) number.fewest_numbers = fewest_of_a_slope;
+  number.in_seed = [&](Tally& tally, const ArmGroup& group, std::uint64_t seed) -> std::optional<MetricValue> {
+    if (!slope) {
+      const auto found = best(tally, group.arms, seed);
+      return found ? to_scale(ComparedBy::ratio, *found) : std::nullopt;
+    }
+    std::map<double, std::vector<std::size_t>> lines;
+    for (const std::size_t arm : group.arms) lines[study.numbers(arm).at(hypothesis.over)].push_back(arm);
+    std::vector<double> x;
+    std::vector<MetricValue> y;
+    for (const auto& [level, arms] : lines) {
+      const auto found = best(tally, arms, seed);
+      if (!found) continue;
+      x.push_back(level);
+      y.push_back(*found);
+    }
+    return y.size() < lines.size() ? std::nullopt : std::optional(statistics::log_log_slope(x, y));
+  };
+  std::vector<std::string> axes{hypothesis.along};
+  if (slope) axes.push_back(hypothesis.over);
+  return examine_formula(values, hypothesis, side, groups_along(study, axes, side.arms), std::move(number));
+}
+void Optimum::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
+  Statement::check(study, hypothesis, complain);
+  check_formula(study, hypothesis, complain);
+  check_logarithms(study, hypothesis, "along", hypothesis.along, fewest_of_an_optimum, complain);
+  if (hypothesis.over.empty()) return;
+  if (hypothesis.over == hypothesis.along)
+    return complain("over", fmt::format("is '{}', as is 'along'; name two axes", shown(hypothesis.over)));
+  check_logarithms(study, hypothesis, "over", hypothesis.over, fewest_of_a_slope, complain);
 }
 
 }  // namespace surd

@@ -30,6 +30,22 @@ class Slope : public Statement {
  public:
   using Options = SlopeOptions;
   explicit Slope(const Options& options = {}) : Statement(options.terms()) {}
+  std::string quantity(const Hypothesis& hypothesis) const override;
+  std::string words(const Hypothesis& hypothesis) const override;
+  Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
+  void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;
+};
+
+struct OptimumOptions : ValueOptions {
+  void fields(Fields& f);
+};
+/// The number of the axis `along` at which the metric is best, the lowest_point() of each seed, is within `tolerance`
+/// of (or at_most, at_least) `formula`; with `over`, so is the slope of its logarithm over that of this axis.
+class Optimum : public Statement {
+ public:
+  using Options = OptimumOptions;
+  explicit Optimum(const Options& options = {}) : Statement(options.terms()) {}
+  std::string quantity(const Hypothesis& hypothesis) const override;
   std::string words(const Hypothesis& hypothesis) const override;
   Finding examine(const StudyValues& values, const Hypothesis& hypothesis) const override;
   void check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const override;

@@ -2,6 +2,7 @@
 #include "autograd/base/error.hpp"
 #include "autograd/base/random.hpp"
 #include "experiments/study/statistics/formula.hpp"
+#include "experiments/study/statistics/lowest_point.hpp"
 
 #include <doctest/doctest.h>
 
@@ -244,6 +245,32 @@ TEST_CASE("Holm, Wilson and slopes are statsmodels' and SciPy's") {
   CHECK_THROWS_AS(log_log_slope({1}, Values{1}), Error);
   CHECK_THROWS_AS(log_log_slope({1, 2}, Values{1, 0}), Error);
   CHECK_THROWS_AS(log_log_slope({2, 2}, Values{1, 3}), Error);
+}
+
+TEST_CASE("the lowest point lies on a parabola through the lowest and its neighbours") {
+  const auto at = [](const std::vector<Bounded>& y) {
+    std::vector<Point> points;
+    for (const Bounded& value : y) points.push_back({std::pow(10, points.size()), value});
+    return lowest_point(points);
+  };
+  const Bounded symmetric = at({3, 1, 3});
+  CHECK(symmetric.known());
+  CHECK(near(symmetric.low, 10));
+  CHECK(near(at({9, 4, 1, 2, 9}).low, 100 * std::pow(10, 0.25)));
+  // Of a neighbour that is known to be at least so high: the vertex with that height, and the limit of ever more.
+  const Bounded open = at({3, 1, Bounded::at_least(3)});
+  CHECK(near(open.high, 10));
+  CHECK(near(open.low, std::sqrt(10)));
+  const Bounded both = at({Bounded::at_least(3), 1, Bounded::at_least(3)});
+  CHECK(near(both.low, std::sqrt(10)));
+  CHECK(near(both.high, 10 * std::sqrt(10)));
+  const Bounded edge = at({1, 2, Bounded::at_least(2)});
+  CHECK(edge.low == -infinity);
+  CHECK(edge.high == 10);
+  const Bounded unknown = at({3, Bounded::at_least(1), 2});  // 3 or 2 may be lower
+  CHECK(unknown.low == -infinity);
+  CHECK(unknown.high == infinity);
+  CHECK(at({}).high == infinity);
 }
 
 TEST_CASE("a slope through bounds is a bound where they pull one way") {

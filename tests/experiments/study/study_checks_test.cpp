@@ -164,6 +164,89 @@ TEST_CASE("a slope over an axis, for every combination of the others") {
   CHECK(result.checks[0].seeds == std::vector<std::uint64_t>{2, 3, 4, 5, 6});
 }
 
+TEST_CASE("an optimum is where the metric is best along an axis, and its slope how that moves over another") {
+  // The loss is lowest at sqrt(d) / 4, a parabola in the logarithm, higher by the seed.
+  const Levels factors = {{"1/2", 0.5}, {"1", 1.0}, {"2", 2.0}, {"4", 4.0}, {"8", 8.0}};
+  Study study = study_of({{"d", widths}, {"factor", factors}}, 6);
+  Results results(study);
+  const auto fill = [&](const std::function<double(double d)>& best) {
+    for (std::size_t arm = 0; arm < study.arms.size(); ++arm) {
+      const auto numbers = study.numbers(arm);
+      Values losses;
+      for (std::size_t seed = 1; seed <= 6; ++seed)
+        losses.push_back(0.1 * static_cast<double>(seed) +
+                         0.2 * std::pow(std::log(numbers.at("factor") / best(numbers.at("d"))), 2));
+      results.losses(arm, losses);
+    }
+  };
+  const auto judged = [&](const Hypothesis& hypothesis) {
+    study.hypotheses = {hypothesis};
+    return analyse(study, results.known()).hypotheses[0];
+  };
+  Hypothesis optimum = hypothesis_of("optimum", {}, {}, "within");
+  optimum.along = "factor";
+  optimum.formula = "sqrt(d) / 4";
+  optimum.tolerance = 0.01;
+  fill([](double d) { return std::sqrt(d) / 4; });
+  HypothesisResult result = judged(optimum);
+  CHECK(result.verdict == Verdict::supported);
+  REQUIRE(result.checks.size() == 3);
+  CHECK(result.checks[0].label == "d=16");
+  CHECK(result.checks[0].effect.value.low == doctest::Approx(1));
+  CHECK(result.checks[2].effect.value.low == doctest::Approx(4));
+
+  Hypothesis slope = optimum;
+  slope.over = "d";
+  slope.formula = "1/2";
+  slope.tolerance = 0.1;
+  result = judged(slope);
+  CHECK(result.verdict == Verdict::supported);
+  REQUIRE(result.checks.size() == 1);
+  CHECK(result.checks[0].effect.value.low == doctest::Approx(0.5));
+  CHECK(contains(result.reason, "the slope of log(best factor by final_loss) over log d of all arms is 0.5"));
+  slope.formula = "0";
+  CHECK(judged(slope).verdict == Verdict::refuted);
+
+  fill([](double) { return 1.3; });  // between two levels
+  CHECK(judged(slope).verdict == Verdict::supported);
+  optimum.formula = "1.3";
+  CHECK(judged(optimum).verdict == Verdict::supported);
+  optimum.formula = "1.4";
+  optimum.arm = {{"d", "256"}};
+  CHECK(judged(optimum).verdict == Verdict::refuted);
+
+  fill([](double d) { return d / 4; });  // 64, at d = 256, lies beyond the levels
+  optimum.formula = "64";
+  result = judged(optimum);
+  CHECK(result.verdict == Verdict::undecided);
+  CHECK(result.checks[0].effect.value.low == doctest::Approx(8));
+  CHECK(std::isinf(result.checks[0].effect.value.high));
+  optimum.formula = "4";
+  CHECK(judged(optimum).verdict == Verdict::refuted);
+
+  results.remove(0, 1);
+  CHECK(contains(judged(slope).reason, "of 90 runs 1 has not ended"));
+}
+
+TEST_CASE("of an accuracy the optimum is the highest") {
+  Study study = study_of({{"d", widths}}, 6);
+  study.metrics = {metric_of<FinalValue>("accuracy", "final_value", {{Measure::token_accuracy}})};
+  Results results(study);
+  const Values accuracies = {0.5, 0.9, 0.5};
+  for (std::size_t arm = 0; arm < 3; ++arm)
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      results.at(arm, seed) = run_with(1);
+      results.at(arm, seed).metrics.evaluations.back().token_accuracy = accuracies[arm];
+    }
+  Hypothesis optimum = hypothesis_of("optimum", {}, {}, "within");
+  optimum.metric = "accuracy";
+  optimum.along = "d";
+  optimum.formula = "64";
+  optimum.tolerance = 1;
+  study.hypotheses = {optimum};
+  CHECK(analyse(study, results.known()).hypotheses[0].verdict == Verdict::supported);
+}
+
 TEST_CASE("loss curves are the same, or differ, in every seed") {
   Study study = study_of({{"alpha", {{"one", {}}, {"sqrt(d)", {}}}}}, 6);
   Results results(study);

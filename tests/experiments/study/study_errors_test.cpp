@@ -106,6 +106,12 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {"metrics: [{name: a, split: ''}]\n", "metrics[0].split: must be the name of a split; remove it"},
       {"metrics: [{name: a, kind: diverged}]\n", "a: diverged needs train.evaluate_at_start: true"},
       {"metrics: [{name: a, kind: rate_sensitivity}]\n", "is found from the tuning, and the study has none"},
+      {"arms: [{name: x, set: {train.metric: token_accuracy, train.stop_at: 0.9}}]\n"
+       "metrics: [{name: a, kind: updates_to, of: token_accuracy, target: 0.9}]\n",
+       "a: updates_to needs train.stop_after of at least 3 beside stop_at, which arm 'arm=x' does not have"},
+      {"arms: [{name: x, set: {train.stop_at: 0.9, train.stop_after: 3}}]\n"
+       "metrics: [{name: a, kind: updates_to, target: 0.8}]\n",
+       "a: updates_to needs train.stop_at at its target, 0.8, or past it, which arm 'arm=x' does not have"},
       {"metrics: [{name: a, kind: updates_to, target: 0}]\n", "metrics[0].target: is no value to be reached"},
       {"metrics: [{name: a, kind: updates_to, of: token_accuracy, target: 97}]\n",
        "metrics[0].target: is no value to be reached"},
@@ -149,6 +155,19 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
        "be compared with; of two, a difference says as much"},
       {hypothesis("kind: slope, metric: loss, over: rho, arm: {rho: low}, formula: '1'"),
        "hypotheses[0].over: a slope needs two numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other"},
+      {hypothesis("kind: optimum, metric: loss, formula: '1'"),
+       "hypotheses[0].along: is required where kind is optimum"},
+      {hypothesis("kind: optimum, metric: loss, along: ro, formula: '1'"),
+       "hypotheses[0].along: there is no axis 'ro'; did you mean 'rho'?"},
+      {hypothesis("kind: optimum, metric: loss, along: rho, formula: '1'"),
+       "hypotheses[0].along: an optimum needs three numbers of 'rho' or more, and arm 'scale=one, rho=low' has one "
+       "other"},
+      {"axes: [{name: d, key: model.d_model, values: [16, 32, 64]}]\nmetrics: [{name: loss}]\n"
+       "hypotheses: [{name: H, metric: loss, kind: optimum, along: d, formula: d}]\n",
+       "hypotheses[0].formula: cannot name 'd', the axis that the optimum is looked for along"},
+      {"axes: [{name: d, key: model.d_model, values: [16, 32, 64]}]\nmetrics: [{name: loss}]\n"
+       "hypotheses: [{name: H, metric: loss, kind: optimum, along: d, over: d, formula: '1'}]\n",
+       "hypotheses[0].over: is 'd', as is 'along'; name two axes"},
       {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}"),
        "hypotheses[0].expect: is required where kind is difference: lower or higher"},
       {hypothesis("metric: loss, arm: {scale: one}, against: {scale: one}, expect: lower"),
@@ -157,6 +176,9 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
        "hypotheses[0].against: selects 2 arms and 'arm' 1"},
       {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower, regime: tuned"),
        "hypotheses[0].regime: is tuned, and the study has no tuning"},
+      {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower") +
+           "tuning: {metric: loss, only: true, axes: [{name: r, key: optimizer.learning_rate, values: [0.1, 1]}]}\n",
+       "hypotheses[0].regime: is shared, and tuning.only says that no runs are"},
       {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower, claim: 9"),
        "hypotheses[0].claim: 9 is none of the study's claims"},
       {hypothesis("metric: loss, kind: slope, over: scale, formula: 1/2"), "every level of 'scale' must have a value"},
@@ -393,7 +415,8 @@ TEST_CASE("what follows from a mistake is not told beside it") {
             "study.yaml:9:32: hypotheses[0].metric: must be text; got a list"},
            {axes + "metrics: [{name: l}, {name: r, kind: best_rate}]\ntuning: 5\nhypotheses: [{name: H, regime: tuned, "
                    "metric: l, arm: {a: '1'}, against: {a: '2'}, expect: lower}]\n",
-            "study.yaml:9:9: tuning: must be a mapping, its keys (metric, seeds, search, settings, axes) indented"},
+            "study.yaml:9:9: tuning: must be a mapping, its keys (metric, seeds, search, settings, only, axes) "
+            "indented"},
        }) {
     const std::string told = complaint(StudyFile::whole(wrong.rest));
     CAPTURE(wrong.rest);

@@ -200,6 +200,22 @@ std::set<std::string> texts(const std::vector<std::vector<Change>>& settings) {
   return all;
 }
 
+TEST_CASE("with tuning alone, no run has the base's own settings unless the tuning comes to them") {
+  const StudyFile file;
+  const Study study = file.load(StudyFile::whole(std::string(study_rest) + study_tuning + "  only: true\n"));
+  Made made(study, bowl(0.01));
+  made.make_all();
+  std::size_t shared = 0, tuned_runs = 0;
+  for (const PlannedRun& run : plan(study, made.known())) {
+    const bool of_study = std::find(study.seeds.begin(), study.seeds.end(), run.seed) != study.seeds.end();
+    shared += of_study && run.settings.empty();
+    tuned_runs += of_study && !run.settings.empty();
+  }
+  CHECK(shared == 0);
+  CHECK(tuned_runs == study.arms.size() * study.seeds.size());
+  CHECK(made.ids().size() <= runs_at_most(study));
+}
+
 TEST_CASE("jointly, every arm tries the same settings of the product, none twice, and the best mean is chosen") {
   const StudyFile file;
   const auto read = [&](int settings) {

@@ -82,6 +82,7 @@ TEST_CASE("parameters, optimizer, schedule and state come back bit for bit") {
   state.best = 0.1 + 0.2;
   state.best_update = 8;
   state.evaluations_without_improvement = 2;
+  state.evaluations_good_enough = 5;
   state.finished = true;
   checkpoints.save(saved.parameters, *saved.optimizer, saved.schedule, state, "17,\"4\"\n", false);
   CHECK_FALSE(saved == restored);
@@ -97,6 +98,7 @@ TEST_CASE("parameters, optimizer, schedule and state come back bit for bit") {
   CHECK(result->state.best == state.best);
   CHECK(result->state.best_update == state.best_update);
   CHECK(result->state.evaluations_without_improvement == state.evaluations_without_improvement);
+  CHECK(result->state.evaluations_good_enough == state.evaluations_good_enough);
   CHECK(result->state.finished == state.finished);
 }
 

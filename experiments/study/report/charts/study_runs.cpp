@@ -1,4 +1,4 @@
-#include "experiments/study/report/study_runs.hpp"
+#include "experiments/study/report/charts/study_runs.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "experiments/study/report/study_runs.hpp"
+#include "experiments/study/report/charts/study_runs.hpp"
 #include "experiments/study/verdicts/finding.hpp"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ std::string others_of(const Study& study, std::size_t arm, std::size_t axis, std
 
 /// How a check of a slope names the arms it was taken over.
 std::string group_of(const Study& study, std::size_t arm, std::size_t axis) {
-  return text_of(study.levels_beside(arm, axis));
+  return text_of(study.levels_beside(arm, {axis}));
 }
 
 void sort_by_x(Series& series) {
@@ -54,7 +54,7 @@ void add_theory(const StudyRuns& runs, const std::string& metric, std::size_t ax
   const Study& study = runs.study;
   for (const HypothesisResult& result : runs.analysis.hypotheses) {
     const Hypothesis& hypothesis = study.hypotheses[result.hypothesis];
-    if (hypothesis.metric != metric || hypothesis.regime != regime) continue;
+    if (hypothesis.metric != metric || hypothesis.regime != regime || !hypothesis.along.empty()) continue;
     if (!hypothesis.over.empty() && hypothesis.over != study.axes[axis].name) continue;
     std::map<std::pair<std::size_t, std::string>, Series> lines;
     for (const Check& check : result.checks) {
@@ -152,7 +152,8 @@ std::optional<Chart> axis_chart(const StudyRuns& runs, const MetricSpec& metric,
   // A power law is a straight line where both axes are logarithmic.
   const auto& hypotheses = study.hypotheses;
   const bool power_law = std::any_of(hypotheses.begin(), hypotheses.end(), [&](const Hypothesis& hypothesis) {
-    return !hypothesis.formula.empty() && hypothesis.metric == metric.name && hypothesis.over == study.axes[axis].name;
+    return !hypothesis.formula.empty() && hypothesis.metric == metric.name && hypothesis.along.empty() &&
+           hypothesis.over == study.axes[axis].name;
   });
   chart.x = {study.axes[axis].name, spans(xs, power_law ? 1 : 10), std::nullopt};
   chart.y = {heading_of(metric),

@@ -1,4 +1,4 @@
-#include "experiments/study/report/study_runs.hpp"
+#include "experiments/study/report/charts/study_runs.hpp"
 
 #include <fmt/format.h>
 
@@ -7,22 +7,21 @@
 namespace surd::report {
 namespace {
 
-struct Quantity {
+struct Curve {
   const char* id;
   const char* title;
   const char* unit;
   double EvaluationRecord::*value;
 };
-constexpr Quantity quantities[] = {
-    {"loss", "Validation loss", "nats a token", &EvaluationRecord::loss},
-    {"accuracy", "Token accuracy", "share of tokens", &EvaluationRecord::token_accuracy}};
+constexpr Curve curves_shown[] = {{"loss", "Validation loss", "nats a token", &EvaluationRecord::loss},
+                                  {"accuracy", "Token accuracy", "share of tokens", &EvaluationRecord::token_accuracy}};
 
-Chart learning_curve(const StudyRuns& runs, const Quantity& quantity, Regime regime) {
+Chart learning_curve(const StudyRuns& runs, const Curve& curve, Regime regime) {
   Chart chart;
-  chart.id = fmt::format("{}-{}", quantity.id, name_of(regime));
-  chart.title = fmt::format("{} against update, {}", quantity.title, description(regime));
+  chart.id = fmt::format("{}-{}", curve.id, name_of(regime));
+  chart.title = fmt::format("{} against update, {}", curve.title, description(regime));
   chart.x.title = "update";
-  chart.y.title = fmt::format("{} ({})", quantity.title, quantity.unit);
+  chart.y.title = fmt::format("{} ({})", curve.title, curve.unit);
   for (const std::string& title : runs.layout.panels) chart.panels.push_back({title, {}, {}, {}, {}});
   double largest_first = 0;
   std::size_t diverged = 0;
@@ -31,7 +30,7 @@ Chart learning_curve(const StudyRuns& runs, const Quantity& quantity, Regime reg
     for (const SeedRun& run : runs.of(arm, regime)) {
       Points points;
       for (const EvaluationRecord& evaluation : run.result->metrics.evaluations)
-        points.emplace_back(static_cast<double>(evaluation.update), evaluation.*quantity.value);
+        points.emplace_back(static_cast<double>(evaluation.update), evaluation.*curve.value);
       if (!points.empty()) largest_first = std::max(largest_first, points.front().second);
       std::optional<double> afterwards;
       if (run.result->status == RunResult::Status::diverged) {
@@ -52,12 +51,12 @@ Chart learning_curve(const StudyRuns& runs, const Quantity& quantity, Regime reg
         "value, as "
         "the metrics do.",
         diverged);
-  if (quantity.value == &EvaluationRecord::loss) {
+  if (curve.value == &EvaluationRecord::loss) {
     chart.y.log = spans(means_of(chart), 30);
     if (largest_first > 0) chart.y.cap = 1.5 * largest_first;
     chart.note += " Losses above one and a half times the largest first one are cut off.";
   }
-  chart.alt = extremes(chart, fmt::format("{} against update", quantity.title));
+  chart.alt = extremes(chart, fmt::format("{} against update", curve.title));
   chart.table = table_of(chart);
   return chart;
 }
@@ -108,7 +107,7 @@ std::vector<Chart> gradient_curves(const StudyRuns& runs) {
 std::vector<Chart> learning_curves(const StudyRuns& runs) {
   std::vector<Chart> charts;
   for (const Regime regime : runs.regimes())
-    for (const Quantity& quantity : quantities) charts.push_back(learning_curve(runs, quantity, regime));
+    for (const Curve& curve : curves_shown) charts.push_back(learning_curve(runs, curve, regime));
   return charts;
 }
 

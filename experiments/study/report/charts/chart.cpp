@@ -1,4 +1,4 @@
-#include "experiments/study/report/chart.hpp"
+#include "experiments/study/report/charts/chart.hpp"
 
 #include "autograd/base/fields.hpp"
 #include "experiments/study/verdicts/finding.hpp"

@@ -1,0 +1,62 @@
+#include "experiments/study/statistics/lowest_point.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace surd::statistics {
+namespace {
+
+/// The vertex of the parabola through (log x, y) of three points, with the lowest not above its neighbours or at an
+/// end. Nothing where it has no minimum.
+std::optional<double> vertex(const double (&x)[3], const double (&y)[3]) {
+  const double a = std::log(x[0]), b = std::log(x[1]), c = std::log(x[2]);
+  if (y[0] == infinity || y[2] == infinity) {  // what it tends to
+    const double low = y[2] == infinity ? a : b, high = y[0] == infinity ? c : b;
+    return std::exp((low + high) / 2);
+  }
+  const double first = (y[1] - y[0]) / (b - a), second = (y[2] - y[1]) / (c - b);
+  const double curvature = (second - first) / (c - a);
+  if (!(curvature > 0)) return std::nullopt;
+  return std::exp((a + b - first / curvature) / 2);
+}
+
+}  // namespace
+
+Bounded lowest_point(const std::vector<Point>& points) {
+  std::vector<Point> left;
+  for (const Point& point : points)
+    if (point.y.low < infinity) left.push_back(point);
+  if (left.empty()) return points.empty() ? Bounded() : Bounded::at_most(points.front().x);
+
+  const auto lowest =
+      std::min_element(left.begin(), left.end(), [](const Point& a, const Point& b) { return a.y.low < b.y.low; });
+  if (!lowest->y.known()) return {};
+  const auto before = [&](double x) {
+    const auto at = std::find_if(points.rbegin(), points.rend(), [&](const Point& point) { return point.x < x; });
+    return at == points.rend() ? -infinity : at->x;
+  };
+  const auto behind = [&](double x) {
+    const auto at = std::find_if(points.begin(), points.end(), [&](const Point& point) { return point.x > x; });
+    return at == points.end() ? infinity : at->x;
+  };
+  if (left.size() < 3) return Bounded::between(before(lowest->x), behind(lowest->x));
+
+  const bool first = lowest == left.begin(), last = lowest + 1 == left.end();
+  const auto higher = std::find_if(lowest, left.end(), [&](const Point& at) { return at.y.high > lowest->y.high; });
+  if (higher - lowest > 2)
+    return Bounded::between(first ? before(lowest->x) : lowest->x,
+                            higher == left.end() ? behind((higher - 1)->x) : (higher - 1)->x);
+
+  const Point* three = &*lowest - (first ? 0 : last ? 2 : 1);
+  const double x[] = {three[0].x, three[1].x, three[2].x};
+  const bool known = three[0].y.known() && three[1].y.known() && three[2].y.known();
+  if ((first || last) && !known)
+    return first ? Bounded::between(before(x[0]), x[1]) : Bounded::between(x[1], behind(x[2]));
+  const auto leftmost = vertex(x, {three[0].y.low, three[1].y.low, three[2].y.high});
+  const auto rightmost = vertex(x, {three[0].y.high, three[1].y.low, three[2].y.low});
+  if (first && !(leftmost && *leftmost > x[0])) return Bounded::between(before(x[0]), x[0]);
+  if (last && !(rightmost && *rightmost < x[2])) return Bounded::between(x[2], behind(x[2]));
+  return Bounded::between(leftmost.value_or(lowest->x), rightmost.value_or(lowest->x));
+}
+
+}  // namespace surd::statistics
