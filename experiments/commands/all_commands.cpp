@@ -28,6 +28,7 @@ static CommandTable all_commands() {
   COMMAND(add_study_check);
   COMMAND(add_study_run);
   COMMAND(add_study_extend);
+  COMMAND(add_study_publish);
   COMMAND(add_study_work);
   COMMAND(add_study_status);
   COMMAND(add_study_report);

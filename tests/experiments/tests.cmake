@@ -28,6 +28,7 @@ surd_tests(study IN experiments/study LIBRARY commands FLOAT
   study_metrics_test.cpp
   study_output_test.cpp
   study_plan_test.cpp
+  study_publish_test.cpp
   study_reading_test.cpp
   study_reuse_test.cpp
   study_running_test.cpp)

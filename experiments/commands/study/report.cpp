@@ -5,6 +5,7 @@
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/study/report/group_report.hpp"
+#include "experiments/study/report/publish.hpp"
 #include "experiments/study/report/write_report.hpp"
 
 #include <filesystem>
@@ -23,8 +24,16 @@ int study_group_report(const StudyGroup& group, const std::string& folder) {
   return exit_done;
 }
 
+int published_report(const std::string& folder) {
+  Console console;
+  for (const std::string& line : write_published_report(folder)) console.line(line);
+  console.line(fmt::format("\nreport      {}/report.html", folder));
+  return exit_done;
+}
+
 int study_report_command(const GroupFolderArguments& arguments) {
   if (const auto group = group_in(arguments.folder)) return study_group_report(*group, arguments.folder);
+  if (is_published(arguments.folder)) return published_report(arguments.folder);
   const StudyFolder folder(arguments.folder);
   const Study study = folder.study();
   Console console;

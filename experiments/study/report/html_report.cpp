@@ -1,7 +1,6 @@
 #include "experiments/study/report/html_report.hpp"
 
 #include "experiments/program/text_format.hpp"
-#include "experiments/run/system_info.hpp"
 #include "experiments/study/report/assets.hpp"
 #include "experiments/study/report/forest.hpp"
 #include "experiments/study/report/page.hpp"
@@ -13,10 +12,12 @@
 #include <filesystem>
 
 namespace surd {
+
+using report::Json;
+
 namespace {
 
 using report::Chart;
-using report::Json;
 
 /// Nothing in it may end its <script> early: in a string of JSON \u003c is '<'.
 std::string script_text(const Json& json) {
@@ -72,12 +73,8 @@ std::string chart_library() {
   return fs::is_regular_file(report::built_chart_library, error) ? report::built_chart_library : "";
 }
 
-Provenance provenance(std::string study_text, std::string base_config, std::vector<std::string> commands) {
-  return {std::move(study_text), std::move(base_config), std::move(commands), system_info(), chart_library()};
-}
-
-std::string to_html(const Study& study, const Analysis& analysis, const KnownResults& known,
-                    const Provenance& provenance) {
+Json report_page(const Study& study, const Analysis& analysis, const KnownResults& known,
+                 const Provenance& provenance) {
   const report::StudyRuns runs(study, analysis, known);
   Json sections = Json::array();
   Json drawn = {{"charts", Json::array()}, {"runs", report::run_index(runs)}};
@@ -95,39 +92,41 @@ std::string to_html(const Study& study, const Analysis& analysis, const KnownRes
   add("divergence", "Divergence", report::divergence_chart(runs));
   add("factors", "Factor effects", report::factor_chart(runs));
 
-  const bool charts_drawn = !provenance.chart_library.empty() && path_exists(provenance.chart_library);
   const report::Table unfinished = report::unfinished_table(runs), arms = report::arm_table(runs);
   const report::Table settings = report::settings_table(study);
   const Json hypotheses = report::hypotheses(runs), claims = report::claims(runs, hypotheses);
   Json system = Json::array();
-  for (const auto& [name, value] : provenance.system) system.push_back({{"name", name}, {"value", value}});
-  Json page = {{"title", study.title},
-               {"heading", study.question.empty() ? study.title : study.question},
-               {"subtitle", study.question.empty() ? Json() : Json(study.title)},
-               {"answer", report::answer(analysis)},
-               {"rows", report::forest_rows(study, analysis)},
-               {"any_rows", !analysis.hypotheses.empty()},
-               {"expectation", study.expectation.empty() ? Json() : Json(study.expectation)},
-               {"changes", amendments(study)},
-               {"state", state(study, analysis)},
-               {"quick", study.quick},
-               {"missing", analysis.missing > 0 ? Json(analysis.missing) : Json()},
-               {"no_charts", !charts_drawn},
-               {"claims", claims},
-               {"any_claims", !claims.empty()},
-               {"hypotheses", hypotheses},
-               {"sections", sections},
-               {"unfinished", unfinished.rows.empty() ? Json() : report::to_json(unfinished)},
-               {"arms", arms.rows.empty() ? Json() : report::to_json(arms)},
-               {"settings", settings.rows.empty() ? Json() : report::to_json(settings)},
-               {"commands", fmt::format("{}", fmt::join(provenance.commands, "\n"))},
-               {"system", system},
-               {"study_text", provenance.study_text},
-               {"base_config", provenance.base_config.empty() ? "not known" : provenance.base_config},
-               {"data", script_text(drawn)}};
-  if (charts_drawn)
-    page.update({{"script", report::script}, {"plotly", script_text(read_file(provenance.chart_library))}});
-  return report::render(report::page, page);
+  for (const auto& [name, value] : provenance.made_with) system.push_back({{"name", name}, {"value", value}});
+  return {{"title", study.title},
+          {"heading", study.question.empty() ? study.title : study.question},
+          {"subtitle", study.question.empty() ? Json() : Json(study.title)},
+          {"answer", report::answer(analysis)},
+          {"rows", report::forest_rows(study, analysis)},
+          {"any_rows", !analysis.hypotheses.empty()},
+          {"expectation", study.expectation.empty() ? Json() : Json(study.expectation)},
+          {"changes", amendments(study)},
+          {"state", state(study, analysis)},
+          {"quick", study.quick},
+          {"missing", analysis.missing > 0 ? Json(analysis.missing) : Json()},
+          {"claims", claims},
+          {"any_claims", !claims.empty()},
+          {"hypotheses", hypotheses},
+          {"sections", sections},
+          {"unfinished", unfinished.rows.empty() ? Json() : report::to_json(unfinished)},
+          {"arms", arms.rows.empty() ? Json() : report::to_json(arms)},
+          {"settings", settings.rows.empty() ? Json() : report::to_json(settings)},
+          {"commands", fmt::format("{}", fmt::join(provenance.commands, "\n"))},
+          {"system", system},
+          {"study_text", provenance.study_text},
+          {"base_config", provenance.base_config.empty() ? "not known" : provenance.base_config},
+          {"data", script_text(drawn)}};
+}
+
+std::string to_html(Json page, const std::string& chart_library) {
+  const bool drawn = !chart_library.empty() && path_exists(chart_library);
+  page["no_charts"] = !drawn;
+  if (drawn) page.update({{"script", report::script}, {"plotly", script_text(read_file(chart_library))}});
+  return report::render(report::page, std::move(page));
 }
 
 }  // namespace surd

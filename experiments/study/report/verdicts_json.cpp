@@ -77,6 +77,7 @@ Json to_json(const Study& study, const HypothesisResult& result) {
                {"expect", hypothesis.expect},
                {"margin", hypothesis.margin},
                {"over", hypothesis.over},
+               {"along", hypothesis.along},
                {"formula", hypothesis.formula},
                {"verdict", name_of(result.verdict)},
                {"reason", result.reason},
@@ -96,7 +97,7 @@ Json to_json(const Flatness& flatness) {
 
 }  // namespace
 
-std::string to_json(const Study& study, const Analysis& analysis) {
+std::string to_json(const Study& study, const Analysis& analysis, const std::vector<Maker>& makers) {
   Json json = {{"title", study.title},
                {"question", study.question},
                {"expectation", study.expectation},
@@ -110,6 +111,7 @@ std::string to_json(const Study& study, const Analysis& analysis) {
                  {"failed", analysis.failed},
                  {"missing", analysis.missing},
                  {"reused", analysis.reused}}},
+               {"made_by", Json::array()},
                {"claims", Json::array()},
                {"hypotheses", Json::array()},
                {"arms", Json::array()},
@@ -119,6 +121,11 @@ std::string to_json(const Study& study, const Analysis& analysis) {
                {"factor_effects", Json::array()}};
   for (const Amendment& change : study.amendments)
     json["changes"].push_back({{"date", change.date}, {"what", change.what}, {"seen", change.seen}});
+  for (const Maker& maker : makers) {
+    Json one = {{"runs", maker.runs}, {"core_hours", maker.core_hours}};
+    for (const auto& [name, value] : maker.system) one[name] = value;
+    json["made_by"].push_back(std::move(one));
+  }
   for (const ClaimResult& claim : analysis.claims)
     json["claims"].push_back({{"claim", claim.claim},
                               {"text", claim_text(claim.claim)},

@@ -1,6 +1,7 @@
 #include "experiments/study/report/write_report.hpp"
 
 #include "experiments/program/text_format.hpp"
+#include "experiments/study/execution/makers.hpp"
 #include "experiments/study/report/export.hpp"
 #include "experiments/study/report/html_report.hpp"
 #include "experiments/study/verdicts/decidability.hpp"
@@ -10,9 +11,17 @@
 namespace surd {
 namespace {
 
+/// A path as one would type it: relative where it lies beneath the current folder.
+std::string typed(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path relative = fs::path(path).lexically_relative(fs::current_path(error));
+  return error || relative.empty() || *relative.begin() == ".." ? path : relative.string();
+}
+
 /// What makes the study again, in a folder beside whatever the shell is in.
 std::vector<std::string> commands(const StudyFolder& folder, const Study& study, const StudySource& source) {
-  std::string run = "surd study run " + shell_word(folder.begun_from());
+  std::string run = "surd study run " + shell_word(typed(folder.begun_from()));
   for (const std::string& setting : source.settings) run += " --set " + shell_word(setting);
   if (source.quick) run += " --quick";
   if (folder.keep_checkpoints()) run += " --keep-checkpoints";
@@ -29,19 +38,26 @@ std::vector<std::string> commands(const StudyFolder& folder, const Study& study,
 
 }  // namespace
 
-Analysis write_report(const StudyFolder& folder, const Study& study) {
+StudyReport::StudyReport(const StudyFolder& folder, const Study& study) {
   StudyResults results(folder, StudyResults::Parts::all);
   const KnownResults known = results.known();
-  Analysis analysis = analyse(study, known);
-  const StudySource source = folder.source();
-  const std::string base = to_yaml(study.config(0, {}, study.seeds.front()));
-  write_file_atomically(folder.path() + "/verdicts.json", to_json(study, analysis));
-  write_file_atomically(folder.path() + "/report.md", to_markdown(study, analysis));
-  write_file_atomically(folder.path() + "/runs.csv", to_csv(study, known));
-  write_file_atomically(folder.path() + "/report.html",
-                        to_html(study, analysis, known,
-                                provenance(read_file(folder.study_file()), base, commands(folder, study, source))));
-  return analysis;
+  analysis = analyse(study, known);
+  const std::vector<Maker> makers = makers_of(study, known);
+  verdicts = to_json(study, analysis, makers);
+  markdown = to_markdown(study, analysis);
+  csv = to_csv(study, known);
+  page = report_page(study, analysis, known,
+                     {read_file(folder.study_file()), to_yaml(study.config(0, {}, study.seeds.front())),
+                      commands(folder, study, folder.source()), facts_of(makers)});
+}
+
+Analysis write_report(const StudyFolder& folder, const Study& study) {
+  StudyReport report(folder, study);
+  write_file_atomically(folder.path() + "/verdicts.json", report.verdicts);
+  write_file_atomically(folder.path() + "/report.md", report.markdown);
+  write_file_atomically(folder.path() + "/runs.csv", report.csv);
+  write_file_atomically(folder.path() + "/report.html", to_html(std::move(report.page), chart_library()));
+  return std::move(report.analysis);
 }
 
 }  // namespace surd

@@ -3,7 +3,21 @@
 #include "experiments/study/execution/study_folder.hpp"
 #include "experiments/study/verdicts/analysis.hpp"
 
+#include <nlohmann/json.hpp>
+
+#include <string>
+
 namespace surd {
+
+/// All that is written about a study, from what its runs have left so far.
+struct StudyReport {
+  /// Throws Error where a file of a run is damaged.
+  StudyReport(const StudyFolder& folder, const Study& study);
+
+  Analysis analysis;
+  std::string verdicts, markdown, csv;  ///< verdicts.json, report.md, runs.csv
+  nlohmann::ordered_json page;          ///< of report.html
+};
 
 /// Writes verdicts.json, report.html, report.md and runs.csv into a study's folder, from what its runs have left so
 /// far. Throws Error where a file of a run is damaged or one of these cannot be written.

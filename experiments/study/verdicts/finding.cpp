@@ -107,7 +107,7 @@ std::string text_of(const MetricValue& value, const std::function<std::string(do
 std::string text_of(const Estimate& estimate, const std::string& unit) {
   const auto& [low, high] = estimate.interval;
   const bool known = !std::isnan(estimate.value.nearest());
-  const std::string number = text_of(estimate.value) + (unit.empty() || !known ? "" : " " + unit);
+  std::string number = text_of(estimate.value) + (unit.empty() || !known ? "" : " " + unit);
   if (!std::isfinite(low) && !std::isfinite(high)) return number;
   return fmt::format("{} [{}, {}]", number, short_number(low), short_number(high));
 }

@@ -149,8 +149,10 @@ ReportFixture::ReportFixture(bool finished) : study(make_study()) {
     for (const PlannedRun& run : plan(study, known)) results.emplace(run.id(study), make_result(study, run));
   }
   analyse();
-  provenance = surd::provenance("title: Does <b>sqrt(d)</b> matter?\n# </script><!--\n", "seed: 1\n",
-                                {"git checkout 0123456", "surd study run study.yaml --out again"});
+  provenance = {"title: Does <b>sqrt(d)</b> matter?\n# </script><!--\n",
+                "seed: 1\n",
+                {"git checkout 0123456", "surd study run study.yaml --out again"},
+                {{"surd", "0.1.0"}, {"cpu", "a processor"}}};
 }
 
 void ReportFixture::analyse() {

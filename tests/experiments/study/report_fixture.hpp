@@ -17,7 +17,10 @@ struct ReportFixture {
   surd::Analysis analysis;
   surd::Provenance provenance;
 
-  std::string html() const { return surd::to_html(study, analysis, known, provenance); }
+  std::string chart_library = surd::chart_library();
+  std::string html() const {
+    return surd::to_html(surd::report_page(study, analysis, known, provenance), chart_library);
+  }
   /// Writes the folder as `surd study run` leaves it, with report.html.
   void write(const std::string& folder) const;
 

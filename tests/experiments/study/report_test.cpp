@@ -1,6 +1,6 @@
 #include "tests/experiments/study/report_fixture.hpp"
 
-#include "experiments/study/report/chart.hpp"
+#include "experiments/study/report/charts/chart.hpp"
 #include "experiments/study/report/forest.hpp"
 #include "experiments/study/report/forest_drawing.hpp"
 #include "tests/text.hpp"
@@ -59,7 +59,7 @@ TEST_CASE("a report shows what was changed after the study was written, also whe
 
 TEST_CASE("a report loads nothing") {
   ReportFixture fixture;
-  fixture.provenance.chart_library.clear();
+  fixture.chart_library.clear();
   const std::string html = fixture.html();
   CHECK_FALSE(contains(html, "http://"));
   CHECK_FALSE(contains(html, "https://"));
@@ -76,7 +76,7 @@ TEST_CASE("a report loads nothing") {
 TEST_CASE("without its chart library a report says so and keeps its tables") {
   ReportFixture fixture;
   const std::string complete = fixture.html();
-  fixture.provenance.chart_library = "/nowhere/plotly.min.js";
+  fixture.chart_library = "/nowhere/plotly.min.js";
   const std::string tables = fixture.html();
   CHECK(contains(tables, "Tables only:"));
   CHECK_FALSE(contains(tables, "Plotly.react"));

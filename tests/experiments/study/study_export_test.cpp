@@ -32,8 +32,8 @@ struct Exported {
 
 TEST_CASE_FIXTURE(Exported, "verdicts.json holds everything, to the last bit, and no more than the results say") {
   const Analysis analysis = analyse(study, results.known());
-  const std::string text = to_json(study, analysis);
-  CHECK(text == to_json(study, analyse(study, results.known())));
+  const std::string text = to_json(study, analysis, {});
+  CHECK(text == to_json(study, analyse(study, results.known()), {}));
   CHECK(text.back() == '\n');
   const auto json = nlohmann::json::parse(text);
   CHECK(json["question"] == "A question?");
@@ -62,7 +62,7 @@ TEST_CASE_FIXTURE(Exported, "verdicts.json holds everything, to the last bit, an
   CHECK(json["summaries"][2]["estimate"]["interval"][1].is_null());
   CHECK(json["factor_effects"][0]["axes"][0] == "alpha");
 
-  const auto empty = nlohmann::json::parse(to_json(study, analyse(study, Results(study).known())));
+  const auto empty = nlohmann::json::parse(to_json(study, analyse(study, Results(study).known()), {}));
   CHECK(empty["hypotheses"][0]["checks"][0]["effect"]["value"].is_null());
   CHECK(empty["hypotheses"][0]["p"].is_null());
   CHECK(empty["runs"]["missing"] == 12);
@@ -94,13 +94,13 @@ TEST_CASE_FIXTURE(Exported, "the report in Markdown has its tables whole") {
 TEST_CASE_FIXTURE(Exported,
                   "what was changed after the study was written stands in report and verdicts, if anything was") {
   CHECK_FALSE(contains(to_markdown(study, analyse(study, results.known())), "Changed since"));
-  CHECK_FALSE(contains(to_json(study, analyse(study, results.known())), "\"changes\""));
+  CHECK_FALSE(contains(to_json(study, analyse(study, results.known()), {}), "\"changes\""));
   study.amendments = {{"2026-11-20", "Six | seeds\nfor ten", "no result"}, {"2026-11-21", "A margin", "two arms"}};
   CHECK(contains(to_markdown(study, analyse(study, results.known())),
                  "A question?\n\nChanged since:\n\n| Date | What was changed | What was known by then |\n"
                  "|---|---|---|\n| 2026-11-20 | Six \\| seeds for ten | no result |\n"
                  "| 2026-11-21 | A margin | two arms |\n\n"));
-  const auto json = nlohmann::json::parse(to_json(study, analyse(study, results.known())));
+  const auto json = nlohmann::json::parse(to_json(study, analyse(study, results.known()), {}));
   REQUIRE(json["changes"].size() == 2);
   CHECK(json["changes"][0]["date"] == "2026-11-20");
   CHECK(json["changes"][0]["what"] == "Six | seeds\nfor ten");
@@ -137,7 +137,7 @@ TEST_CASE_FIXTURE(Exported, "the verdicts as a table for a paper") {
   CHECK(contains(open.reason, "holds in 0 of 2 cases"));
   CHECK(contains(verdicts_as_markdown(study, analyse(study, results.known())), "| holds in 0 of 2 cases |"));
   study.quick = true;
-  CHECK(contains(verdicts_as_markdown(study, analysis), "**A quick run, cut down to be tried"));
+  CHECK(contains(verdicts_as_markdown(study, analyse(study, results.known())), "**A quick run, cut down to be tried"));
 }
 
 TEST_CASE_FIXTURE(Exported, "a table in LaTeX has no signs that its fonts may lack") {

@@ -1,0 +1,42 @@
+#include "experiments/study/execution/makers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace surd {
+
+std::vector<Maker> makers_of(const Study& study, const KnownResults& known) {
+  constexpr double seconds_of_an_hour = 3600;
+  std::vector<Maker> makers;
+  for (const PlannedRun& run : plan(study, known)) {
+    const RunResult* result = known(run.id(study));
+    if (result == nullptr || result->system.empty()) continue;
+    auto maker = std::find_if(makers.begin(), makers.end(),
+                              [&](const Maker& candidate) { return candidate.system == result->system; });
+    if (maker == makers.end()) maker = makers.insert(makers.end(), {result->system});
+    ++maker->runs;
+    const auto seconds = result->summary.find("wall_seconds");
+    if (seconds != result->summary.end()) maker->core_hours += seconds->second / seconds_of_an_hour;
+  }
+  return makers;
+}
+
+std::vector<std::pair<std::string, std::string>> facts_of(const std::vector<Maker>& makers) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  if (makers.empty()) return facts;
+  double core_hours = 0;
+  for (const Maker& maker : makers) core_hours += maker.core_hours;
+  for (std::size_t i = 0; i < makers.front().system.size(); ++i) {
+    std::vector<std::string> values;
+    for (const Maker& maker : makers)
+      for (const auto& [name, value] : maker.system)
+        if (name == makers.front().system[i].first && std::find(values.begin(), values.end(), value) == values.end())
+          values.push_back(value);
+    facts.emplace_back(makers.front().system[i].first, fmt::format("{}", fmt::join(values, "; ")));
+  }
+  facts.emplace_back("core-hours", fmt::format("{:.2g}", core_hours));
+  return facts;
+}
+
+}  // namespace surd

@@ -1,0 +1,57 @@
+#include "experiments/study/report/publish.hpp"
+
+#include "experiments/program/gzip.hpp"
+#include "experiments/program/usage_error.hpp"
+#include "experiments/study/report/html_report.hpp"
+#include "experiments/study/report/write_report.hpp"
+
+#include <filesystem>
+
+namespace surd {
+namespace {
+
+std::string page_file(const std::string& folder) { return folder + "/report.json.gz"; }
+
+void expect_believable(const StudyFolder& folder, const Study& study, const Analysis& analysis) {
+  expect_usage(!study.quick, folder.path(), "was cut down by --quick, and nothing in it is evidence; run it whole");
+  expect_usage(analysis.missing == 0, folder.path(), "{} of its runs have not ended; go on with {}", analysis.missing,
+               "surd study run --resume");
+  expect_usage(analysis.failed == 0, folder.path(),
+               "{} of its runs failed; remove their folders, and go on with surd study run --resume", analysis.failed);
+}
+
+}  // namespace
+
+void publish(const StudyFolder& folder, const Study& study, const std::string& to) {
+  const StudyReport report(folder, study);
+  expect_believable(folder, study, report.analysis);
+  std::error_code error;
+  std::filesystem::create_directories(to, error);
+  expect(!error, to, "cannot be made: {}", error.message());
+  write_file_atomically(to + "/verdicts.json", report.verdicts);
+  write_file_atomically(to + "/report.md", report.markdown);
+  write_file_atomically(to + "/runs.csv.gz", gzip(report.csv));
+  write_file_atomically(page_file(to), gzip(report.page.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"));
+}
+
+bool is_published(const std::string& folder) { return path_exists(page_file(folder)); }
+
+std::vector<std::string> write_published_report(const std::string& folder) {
+  const std::string file = page_file(folder);
+  const Json page = Json::parse(gunzip(read_file(file), file), nullptr, false);
+  const auto damaged = [&] { return Error(file + ": is damaged; fetch it again"); };
+  if (!page.is_object()) throw damaged();
+  std::vector<std::string> lines;
+  try {
+    lines.push_back(page.at("answer").get<std::string>());
+    for (const Json& row : page.at("rows"))
+      lines.push_back(fmt::format("{:<10} {}: {}", row.at("verdict").get<std::string>(),
+                                  row.at("name").get<std::string>(), row.at("effect").get<std::string>()));
+    write_file_atomically(folder + "/report.html", to_html(page, chart_library()));
+  } catch (const Json::exception&) {
+    throw damaged();
+  }
+  return lines;
+}
+
+}  // namespace surd

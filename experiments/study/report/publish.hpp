@@ -1,0 +1,26 @@
+#pragma once
+
+#include "experiments/study/execution/study_folder.hpp"
+
+#include <string>
+#include <vector>
+
+/// Results without the runs they come from, small enough for a repository:
+///
+///     verdicts.json     as a study's folder has it: verdicts, effects, arms, and what made the runs
+///     report.md         the same to be read
+///     runs.csv.gz       a row a run and metric
+///     report.json.gz    all that report.html shows, from which `surd study report` writes that page
+namespace surd {
+
+/// Writes the results of a study into a folder, over those that are there. Throws UsageError where they are not to be
+/// believed: where runs are missing or failed, or the study was cut down (--quick); Error where a file cannot be
+/// written.
+void publish(const StudyFolder& folder, const Study& study, const std::string& to);
+
+bool is_published(const std::string& folder);
+/// Writes report.html into a folder of published results. Returns the answer in lines: a sentence, and one for each
+/// hypothesis. Throws Error where they are damaged.
+std::vector<std::string> write_published_report(const std::string& folder);
+
+}  // namespace surd
