@@ -1,47 +1,73 @@
 #!/usr/bin/env python3
-"""Renders docs/answers.md from its template and the studies' own files, so that no number in it is typed by hand.
+"""Renders docs/answers.md from its template and the published results of studies, so that no number in it is typed by
+hand and no sentence says other than its study.
 
-    make_answers.py RUNS [--template FILE] [--out FILE]
+    make_answers.py [RESULTS] [--template FILE] [--out FILE] [--check] [--figures SURD]
 
-RUNS holds a folder a study, as `surd study run ... --out RUNS/NAME` makes it. In the template stand
+RESULTS (experiments/results) holds a folder a study, as `surd study publish` makes it. In the template stand
 
-    {{NAME: HYPOTHESIS}}               verdict, effect with its interval, p after Holm, seeds
+    {{NAME: VERDICT HYPOTHESIS}}            verdict, effect with its interval, p after Holm, seeds
+    {{NAME: effect VERDICT HYPOTHESIS}}     the effect with its interval alone
     {{NAME: arm METRIC, AXIS=LEVEL, ... [, tuned]}}   pseudo-median of one arm with its interval
-    {{figure NAME CHART}}              a picture of a chart of NAME's report, into figures/ beside the page
+    {{figure NAME CHART}}                   a picture of a chart of NAME's report, figures/NAME-CHART.png
+    {{studies}}                             a table of all studies above: what made them, in how many core-hours
+
+where VERDICT is the one that the sentence rests on (supported, refuted or undecided): where the study says another,
+nothing is written. --check writes nothing and tells whether the page is what it would be. --figures draws the pictures,
+with the program SURD and a browser.
 """
 import argparse
 import difflib
+import gzip
 import json
 import pathlib
 import re
+import subprocess
 import sys
+import time
 
 DOCS = pathlib.Path(__file__).resolve().parent
+VERDICTS = ("supported", "refuted", "undecided")
 
 
-class Studies:
-    """What RUNS holds, read when it is asked for."""
+class Wrong(Exception):
+    """What is wrong with a place in the template."""
+
+
+class Results:
+    """What RESULTS holds, read when it is asked for."""
 
     def __init__(self, folder):
         self.folder = folder
         self.verdicts = {}
+        self.pages = {}
+
+    def read(self, name, file, opener):
+        path = self.folder / name / file
+        if not path.exists():
+            known = sorted(p.parent.name for p in self.folder.glob("*/verdicts.json"))
+            raise Wrong(f"there is no study '{name}' in {self.folder}{nearest(name, known)}")
+        with opener(path, "rt", encoding="utf-8") as text:
+            return json.load(text)
 
     def study(self, name):
         if name not in self.verdicts:
-            path = self.folder / name / "verdicts.json"
-            if not path.exists():
-                known = sorted(p.parent.name for p in self.folder.glob("*/verdicts.json"))
-                raise KeyError(f"there is no study '{name}' in {self.folder}{nearest(name, known)}")
-            self.verdicts[name] = json.loads(path.read_text())
-            if self.verdicts[name]["quick"]:
-                raise KeyError(f"{name} was made with --quick")
+            self.verdicts[name] = self.read(name, "verdicts.json", open)
         return self.verdicts[name]
 
-    def hypothesis(self, study, name):
+    def hypothesis(self, study, words):
+        verdict, _, name = words.partition(" ")
+        if verdict not in VERDICTS:
+            raise Wrong(f"'{words}' names no verdict; begin it with the one that the sentence rests on: "
+                        f"{', '.join(VERDICTS)}")
         hypotheses = {h["name"]: h for h in self.study(study)["hypotheses"]}
         if name not in hypotheses:
-            raise KeyError(f"{study} has no hypothesis '{name}'{nearest(name, list(hypotheses))}")
-        return hypotheses[name]
+            raise Wrong(f"{study} has no hypothesis '{name}'{nearest(name, list(hypotheses))}")
+        found = hypotheses[name]
+        if found["verdict"] != verdict:
+            raise Wrong(f"the sentence rests on '{name}' being {verdict}, and {study} says {found['verdict']}; "
+                        "write the sentence anew")
+        return found
 
     def summary(self, study, words):
         metric, *levels = [word.strip() for word in words.split(",")]
@@ -51,8 +77,16 @@ class Studies:
         found = [s for s in self.study(study)["summaries"] if s["metric"] == metric and s["regime"] == regime
                  and all(arms[s["arm"]].get(axis) == level for axis, level in wanted.items())]
         if len(found) != 1:
-            raise KeyError(f"{study}: '{words}' ({regime}) is {len(found)} arms, not one")
+            raise Wrong(f"{study}: '{words}' ({regime}) is {len(found)} arms, not one")
         return found[0]
+
+    def chart(self, study, chart):
+        if study not in self.pages:
+            self.pages[study] = self.read(study, "report.json.gz", gzip.open)
+        charts = {c["id"]: c for section in self.pages[study]["sections"] for c in section["charts"]}
+        if chart not in charts:
+            raise Wrong(f"the report of {study} has no chart '{chart}'{nearest(chart, list(charts))}")
+        return charts[chart]
 
 
 def nearest(word, known):
@@ -78,105 +112,113 @@ def estimate(found, unit):
     return f"{text} [{'-∞' if low is None else number(low)}, {'∞' if high is None else number(high)}]"
 
 
-def phrase(hypothesis):
+def effect(hypothesis):
     checks = [c for c in hypothesis["checks"] if c["values"]]
-    parts = []
     if len(checks) == 1:
         times = " times" if checks[0]["compared_by"] == "ratio" and checks[0]["expected"] is None else ""
-        parts.append(estimate(checks[0]["effect"], times))
-    elif checks:
-        effects = [c["effect"]["value"] for c in checks]
-        parts.append(f"{number(min(effects))} to {number(max(effects))} over {len(checks)} arms")
+        return estimate(checks[0]["effect"], times)
+    if not checks:
+        return "no value"
+    effects = [c["effect"]["value"] for c in checks]
+    return f"{number(min(effects))} to {number(max(effects))} over {len(checks)} arms"
+
+
+def phrase(hypothesis):
+    parts = [effect(hypothesis)]
     if hypothesis["p_holm"] is not None:
         parts.append(f"p = {number(hypothesis['p_holm'])}")
-    if checks:
-        parts.append(f"{len(checks[0]['seeds'])} seeds")
+    seeds = max((len(c["seeds"]) for c in hypothesis["checks"]), default=0)
+    parts.append(f"{seeds} seeds")
     return f"**{hypothesis['verdict']}** ({', '.join(parts)})"
 
 
-def of_arm(summary):
-    return estimate(summary["estimate"], f" {summary['unit']}".rstrip())
+def studies_table(results):
+    lines = ["| Study | Runs | Core-hours | Made by |", "|---|---|---|---|"]
+    for name in sorted(results.verdicts):
+        made_by = results.verdicts[name]["made_by"]
+        makers = sorted({f"{maker['git_commit'][:7]}, {maker['cpu']}, {maker['blas_core']}" for maker in made_by})
+        lines.append(f"| {name} | {sum(m['runs'] for m in made_by)} | "
+                     f"{number(sum(m['core_hours'] for m in made_by))} | {'; '.join(makers)} |")
+    return "\n".join(lines)
 
 
-class Pictures:
-    """Charts of reports, drawn by a browser without network."""
+def render(template, results, figures):
+    """The page, and the charts it shows. Ends the program where something in the template is wrong."""
+    charts = []
 
-    def __init__(self, studies, folder):
-        self.studies, self.folder, self.browser = studies, folder, None
-
-    def take(self, study, chart):
-        from selenium import webdriver
-        if self.browser is None:
-            options = webdriver.ChromeOptions()
-            for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                             "--force-device-scale-factor=1.5", "--window-size=1000,1400",
-                             "--host-resolver-rules=MAP * ~NOTFOUND"):
-                options.add_argument(argument)
-            self.browser = webdriver.Chrome(options=options)
-            self.folder.mkdir(parents=True, exist_ok=True)
-        page = (self.studies.folder / study / "report.html").resolve().as_uri()
-        if self.browser.current_url != page:
-            self.browser.get(page)
-        figures = {f.get_attribute("id"): f for f in self.browser.find_elements("css selector", "figure")}
-        if chart not in figures:
-            raise KeyError(f"the report of {study} has no chart '{chart}'; there are {', '.join(figures)}")
-        figure = figures[chart]
-        self.browser.execute_script("""
-            for (const hidden of arguments[0].querySelectorAll('details, figcaption')) hidden.style.display = 'none';
-            arguments[0].scrollIntoView();""", figure)
-        import time
-        time.sleep(1.5)  # charts are drawn as they come into view
-        name = f"{study}-{chart}.png"
-        figure.screenshot(str(self.folder / name))
-        alt = self.browser.execute_script("return document.getElementById(arguments[0]).textContent", f"{chart}-alt")
-        return f"![{' '.join(alt.split())}](figures/{name})"
-
-    def close(self):
-        if self.browser is not None:
-            self.browser.quit()
-
-
-def render(template, studies, pictures):
     def replace(words):
+        if words == "studies":
+            return studies_table(results)
         if words.startswith("figure "):
-            return pictures.take(*words.split()[1:3])
+            study, chart = words.split()[1:3]
+            alt = results.chart(study, chart)["alt"]
+            charts.append((study, chart))
+            return f"![{' '.join(alt.split())}]({figures}/{study}-{chart}.png)"
         study, _, what = words.partition(": ")
         if what.startswith("arm "):
-            return of_arm(studies.summary(study, what[len("arm "):]))
-        return phrase(studies.hypothesis(study, what))
+            found = results.summary(study, what[len("arm "):])
+            return estimate(found["estimate"], f" {found['unit']}".rstrip())
+        if what.startswith("effect "):
+            return effect(results.hypothesis(study, what[len("effect "):]))
+        return phrase(results.hypothesis(study, what))
 
     def rendered(found):
         try:
             return replace(" ".join(found.group(1).split()))
-        except KeyError as error:
+        except Wrong as wrong:
             line = template.count("\n", 0, found.start()) + 1
-            sys.exit(f"answers.template.md:{line}: {error.args[0]}")
+            sys.exit(f"answers.template.md:{line}: {wrong}")
 
-    return re.sub(r"\{\{(.+?)\}\}", rendered, template, flags=re.S)
+    return re.sub(r"\{\{(.+?)\}\}", rendered, template, flags=re.S), charts
 
 
-def provenance(studies):
-    seen = set()
-    for name in studies.verdicts:
-        summary = next((studies.folder / name / "runs").rglob("summary.json"))
-        facts = json.loads(summary.read_text())
-        seen.add(f"surd {facts['surd']} ({facts['git_commit'][:7]}), {facts['blas']}, {facts['cpu']}")
-    return "\n\nMeasured by " + "; ".join(sorted(seen)) + ".\n"
+def draw(charts, results, surd, folder):
+    from selenium import webdriver
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                     "--force-device-scale-factor=1.5", "--window-size=1000,1400",
+                     "--host-resolver-rules=MAP * ~NOTFOUND"):
+        options.add_argument(argument)
+    folder.mkdir(parents=True, exist_ok=True)
+    browser = webdriver.Chrome(options=options)
+    try:
+        for study, chart in charts:
+            subprocess.run([surd, "study", "report", str(results.folder / study)], check=True,
+                           stdout=subprocess.DEVNULL)
+            browser.get((results.folder / study / "report.html").resolve().as_uri())
+            figure = browser.find_element("id", chart)
+            browser.execute_script("""
+                for (const hidden of arguments[0].querySelectorAll('details, figcaption')) hidden.style.display = 'none';
+                arguments[0].scrollIntoView();""", figure)
+            time.sleep(1.5)  # charts are drawn as they come into view
+            figure.screenshot(str(folder / f"{study}-{chart}.png"))
+    finally:
+        browser.quit()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", type=pathlib.Path)
+    parser.add_argument("results", type=pathlib.Path, nargs="?", default=DOCS.parent / "experiments" / "results")
     parser.add_argument("--template", type=pathlib.Path, default=DOCS / "answers.template.md")
     parser.add_argument("--out", type=pathlib.Path, default=DOCS / "answers.md")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--figures", metavar="SURD")
     options = parser.parse_args()
-    studies = Studies(options.runs)
-    pictures = Pictures(studies, options.out.parent / "figures")
-    try:
-        text = render(options.template.read_text(), studies, pictures)
-    finally:
-        pictures.close()
-    options.out.write_text(text.rstrip("\n") + provenance(studies))
+    results = Results(options.results)
+    figures = options.out.parent / "figures"
+    text, charts = render(options.template.read_text(encoding="utf-8"), results, figures.name)
+    if options.figures:
+        draw(charts, results, options.figures, figures)
+    for study, chart in charts:
+        if not (figures / f"{study}-{chart}.png").exists():
+            sys.exit(f"{figures}/{study}-{chart}.png is not there; draw it with --figures")
+    if not options.check:
+        options.out.write_text(text, encoding="utf-8")
+        return
+    before = options.out.read_text(encoding="utf-8")
+    sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), text.splitlines(True), str(options.out),
+                                               "what the results say"))
+    sys.exit(before != text)
 
 
 if __name__ == "__main__":

@@ -45,8 +45,13 @@ surd_tests(commands IN experiments/commands FLOAT
   inference_test.cpp
   wrong_configs_test.cpp)
 
-# The report in a real browser, where there is one.
 find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)  # whose selenium is Debian's
+if(SYSTEM_PYTHON)
+  add_test(NAME answers COMMAND ${SYSTEM_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/study/answers_test.py)
+  set_tests_properties(answers PROPERTIES LABELS experiments)
+endif()
+
+# The report in a real browser, where there is one.
 find_program(CHROMIUM NAMES chromium chromium-browser google-chrome)
 find_program(CHROMEDRIVER chromedriver)
 if(SYSTEM_PYTHON AND CHROMIUM AND CHROMEDRIVER)

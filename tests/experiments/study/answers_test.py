@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""docs/make_answers.py refuses what the results do not say, on results made up here."""
+import gzip
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[3]
+
+
+def hypothesis(name, verdict, value, bound="exactly", interval=(0.5, 2.5)):
+    check = {"values": [value] * 8, "seeds": list(range(1, 9)), "compared_by": "ratio", "expected": None,
+             "effect": {"value": value, "bound": bound, "interval": list(interval)}}
+    return {"name": name, "verdict": verdict, "p_holm": 0.0078125, "checks": [check]}
+
+
+class Answers(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        study = self.folder / "results" / "wide"
+        study.mkdir(parents=True)
+        (study / "verdicts.json").write_text(json.dumps({
+            "hypotheses": [hypothesis("It is later", "supported", 1.6, "at_least", (1.5, None)),
+                           hypothesis("It is earlier", "refuted", 2)],
+            "arms": [{"name": "d=16", "levels": {"d": "16"}}],
+            "summaries": [{"arm": "d=16", "metric": "steps", "regime": "tuned", "unit": "updates",
+                           "estimate": {"value": 480, "bound": "exactly", "interval": [460, 500]}}],
+            "made_by": [{"git_commit": "0123456789", "cpu": "a processor", "blas_core": "Haswell", "runs": 8,
+                         "core_hours": 0.25}]}))
+        with gzip.open(study / "report.json.gz", "wt") as page:
+            json.dump({"sections": [{"charts": [{"id": "loss", "alt": "Falls\n everywhere."}]}]}, page)
+
+    def render(self, template, *more):
+        (self.folder / "answers.template.md").write_text(template)
+        return subprocess.run([sys.executable, str(SOURCE / "docs" / "make_answers.py"), str(self.folder / "results"),
+                               "--template", str(self.folder / "answers.template.md"),
+                               "--out", str(self.folder / "answers.md"), *more], capture_output=True, text=True)
+
+    def refused(self, template, message):
+        made = self.render(template)
+        self.assertEqual(made.returncode, 1)
+        self.assertIn(message, made.stderr)
+        self.assertFalse((self.folder / "answers.md").exists())
+
+    def test_numbers_come_from_the_results(self):
+        made = self.render("Later: {{wide: supported It is later}}; {{wide: effect refuted It is\nearlier}};\n"
+                           "{{wide: arm steps, d=16, tuned}}\n{{studies}}\n")
+        self.assertEqual(made.stderr, "")
+        self.assertEqual((self.folder / "answers.md").read_text(),
+                         "Later: **supported** (≥ 1.6 times [1.5, ∞], p = 0.00781, 8 seeds); 2 times [0.5, 2.5];\n"
+                         "480 updates [460, 500]\n"
+                         "| Study | Runs | Core-hours | Made by |\n|---|---|---|---|\n"
+                         "| wide | 8 | 0.25 | 0123456, a processor, Haswell |\n")
+
+    def test_a_sentence_cannot_rest_on_a_verdict_that_the_study_does_not_have(self):
+        self.refused("First.\n{{wide: supported It is earlier}}",
+                     "answers.template.md:2: the sentence rests on 'It is earlier' being supported, and wide says refuted")
+        self.refused("{{wide: It is earlier}}", "names no verdict")
+        self.refused("{{wide: supported It is late}}", "did you mean 'It is later'?")
+        self.refused("{{wild: supported It is later}}", "did you mean 'wide'?")
+        self.refused("{{wide: arm steps, d=32, tuned}}", "is 0 arms, not one")
+        self.refused("{{figure wide accuracy}}", "has no chart 'accuracy'")
+        self.refused("{{figure wide loss}}", "figures/wide-loss.png is not there; draw it with --figures")
+
+    def test_a_figure_has_the_sentence_of_its_chart(self):
+        (self.folder / "figures").mkdir()
+        (self.folder / "figures" / "wide-loss.png").write_bytes(b"")
+        self.assertEqual(self.render("{{figure wide loss}}").returncode, 0)
+        self.assertEqual((self.folder / "answers.md").read_text(), "![Falls everywhere.](figures/wide-loss.png)")
+
+    def test_check_tells_a_page_that_is_another(self):
+        template = "{{wide: supported It is later}}\n"
+        self.assertEqual(self.render(template).returncode, 0)
+        self.assertEqual(self.render(template, "--check").returncode, 0)
+        page = self.folder / "answers.md"
+        page.write_text(page.read_text().replace("1.6", "1.7"))
+        made = self.render(template, "--check")
+        self.assertEqual(made.returncode, 1)
+        self.assertIn("-**supported** (≥ 1.7 times", made.stdout)
+        self.assertIn("1.7", page.read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
