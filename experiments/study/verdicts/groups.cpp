@@ -49,7 +49,7 @@ std::vector<ArmGroup> groups_along(const Study& study, const std::vector<std::st
 }
 
 bool check_along(const Study& study, const Hypothesis& hypothesis, const char* key, const std::string& axis,
-                 std::size_t fewest_numbers, const Statement::Complain& complain) {
+                 std::size_t fewest_numbers, const Statement::Complain& complain, const std::string& also) {
   const auto refuse = [&](const std::string& message) {
     complain(key, message);
     return false;
@@ -59,7 +59,9 @@ bool check_along(const Study& study, const Hypothesis& hypothesis, const char* k
     return refuse(fmt::format("there is no axis '{}'{}", shown(axis), not_among(axis, study.axis_names())));
   if (!std::all_of(found->levels.begin(), found->levels.end(), [](const Level& l) { return l.value.has_value(); }))
     return refuse(fmt::format("every level of '{}' must have a value", shown(axis)));
-  const auto groups = groups_along(study, {axis}, study.select(hypothesis.arm));
+  std::vector<std::string> axes{axis};
+  if (!also.empty()) axes.push_back(also);
+  const auto groups = groups_along(study, axes, study.select(hypothesis.arm));
   const std::string few = too_few_numbers(study, hypothesis, axis, groups, fewest_numbers);
   return few.empty() || refuse(few);
 }

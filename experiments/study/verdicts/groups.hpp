@@ -20,9 +20,9 @@ std::vector<ArmGroup> groups_along(const Study& study, const std::vector<std::st
                                    const std::vector<std::size_t>& arms);
 
 /// Complains, with the key, where there is no such axis, where not all of its levels have a number, or where a group
-/// along it has fewer than so many different ones. Returns whether all is well.
+/// along it, and along `also` if that is named, has fewer than so many different ones. Returns whether all is well.
 bool check_along(const Study& study, const Hypothesis& hypothesis, const char* key, const std::string& axis,
-                 std::size_t fewest_numbers, const Statement::Complain& complain);
+                 std::size_t fewest_numbers, const Statement::Complain& complain, const std::string& also = "");
 
 /// Where the number of a group is expected.
 struct GroupTarget {

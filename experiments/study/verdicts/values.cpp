@@ -46,13 +46,14 @@ void check_formula(const Study& study, const Hypothesis& hypothesis, const State
 } catch (const Error&) {  // what is no formula, and what it cannot know, is complained about where all formulas are
 }
 
-/// Complains where an axis cannot be one of a logarithmic scale.
-void check_logarithms(const Study& study, const Hypothesis& hypothesis, const char* key, const std::string& axis,
-                      std::size_t fewest, const Statement::Complain& complain) {
-  if (!check_along(study, hypothesis, key, axis, fewest, complain)) return;
+/// Complains where an axis cannot be one of a logarithmic scale; see check_along().
+bool check_logarithms(const Study& study, const Hypothesis& hypothesis, const char* key, const std::string& axis,
+                      std::size_t fewest, const Statement::Complain& complain, const std::string& also = "") {
+  if (!check_along(study, hypothesis, key, axis, fewest, complain, also)) return false;
   const auto& levels = study.axes[study.axis_index(axis)].levels;
-  if (!std::all_of(levels.begin(), levels.end(), [](const Level& level) { return *level.value > 0; }))
-    complain(key, fmt::format("every level of '{}' must have a value above 0", shown(axis)));
+  const bool positive = std::all_of(levels.begin(), levels.end(), [](const Level& level) { return *level.value > 0; });
+  if (!positive) complain(key, fmt::format("every level of '{}' must have a value above 0", shown(axis)));
+  return positive;
 }
 
 /// Where a number is expected, on its scale.
@@ -254,11 +255,11 @@ Finding Optimum::examine(const StudyValues& values, const Hypothesis& hypothesis
 void Optimum::check(const Study& study, const Hypothesis& hypothesis, const Complain& complain) const {
   Statement::check(study, hypothesis, complain);
   check_formula(study, hypothesis, complain);
-  check_logarithms(study, hypothesis, "along", hypothesis.along, fewest_of_an_optimum, complain);
+  if (!check_logarithms(study, hypothesis, "along", hypothesis.along, fewest_of_an_optimum, complain)) return;
   if (hypothesis.over.empty()) return;
   if (hypothesis.over == hypothesis.along)
     return complain("over", fmt::format("is '{}', as is 'along'; name two axes", shown(hypothesis.over)));
-  check_logarithms(study, hypothesis, "over", hypothesis.over, fewest_of_a_slope, complain);
+  check_logarithms(study, hypothesis, "over", hypothesis.over, fewest_of_a_slope, complain, hypothesis.along);
 }
 
 }  // namespace surd
