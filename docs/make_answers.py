@@ -72,6 +72,9 @@ class Results:
     def summary(self, study, words):
         metric, *levels = [word.strip() for word in words.split(",")]
         regime = "tuned" if "tuned" in levels else "shared"
+        for level in levels:
+            if level != "tuned" and "=" not in level:
+                raise Wrong(f"'{level}' is no AXIS=LEVEL; a level with a comma in its name cannot be named here")
         wanted = dict(level.split("=", 1) for level in levels if level != "tuned")
         arms = {a["name"]: a["levels"] for a in self.study(study)["arms"]}
         found = [s for s in self.study(study)["summaries"] if s["metric"] == metric and s["regime"] == regime
@@ -102,11 +105,19 @@ def number(value):
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def bounded(found):
+    """A number, or the bounds that are known of it."""
+    if found["bound"] == "unknown":
+        return "not known"
+    if found["bound"] == "between":
+        return f"{number(found['value'])} to {number(found['to'])}"
+    return {"exactly": "", "at_least": "≥ ", "at_most": "≤ "}[found["bound"]] + number(found["value"])
+
+
 def estimate(found, unit):
     """A pseudo-median with its interval; of one that is only a bound, "≥ 600 updates [600, ∞]"."""
-    sign = {"exactly": "", "at_least": "≥ ", "at_most": "≤ ", "unknown": "about "}[found["bound"]]
     low, high = found["interval"]
-    text = f"{sign}{number(found['value'])}{unit}"
+    text = f"{bounded(found)}{unit}"
     if low is None and high is None or low == high:
         return text
     return f"{text} [{'-∞' if low is None else number(low)}, {'∞' if high is None else number(high)}]"
@@ -119,8 +130,12 @@ def effect(hypothesis):
         return estimate(checks[0]["effect"], times)
     if not checks:
         return "no value"
-    effects = [c["effect"]["value"] for c in checks]
-    return f"{number(min(effects))} to {number(max(effects))} over {len(checks)} arms"
+    effects = sorted((c["effect"] for c in checks if c["effect"]["value"] is not None), key=lambda e: e["value"])
+    if not effects:
+        return f"not known in {len(checks)} cases"
+    text = f"{bounded(effects[0])} to {bounded(effects[-1])} in {len(effects)} cases"
+    unknown = len(checks) - len(effects)
+    return text + (f", not known in {unknown}" if unknown else "")
 
 
 def phrase(hypothesis):
@@ -150,7 +165,7 @@ def render(template, results, figures):
         if words == "studies":
             return studies_table(results)
         if words.startswith("figure "):
-            study, chart = words.split()[1:3]
+            study, chart = (words.split() + ["", ""])[1:3]
             alt = results.chart(study, chart)["alt"]
             charts.append((study, chart))
             return f"![{' '.join(alt.split())}]({figures}/{study}-{chart}.png)"

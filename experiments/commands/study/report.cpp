@@ -33,7 +33,8 @@ int published_report(const std::string& folder) {
 
 int study_report_command(const GroupFolderArguments& arguments) {
   if (const auto group = group_in(arguments.folder)) return study_group_report(*group, arguments.folder);
-  if (is_published(arguments.folder)) return published_report(arguments.folder);
+  if (is_published(arguments.folder) && !StudyFolder(arguments.folder).begun())
+    return published_report(arguments.folder);
   const StudyFolder folder(arguments.folder);
   const Study study = folder.study();
   Console console;

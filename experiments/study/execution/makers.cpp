@@ -8,6 +8,7 @@ namespace surd {
 
 std::vector<Maker> makers_of(const Study& study, const KnownResults& known) {
   constexpr double seconds_of_an_hour = 3600;
+  const auto replicas = static_cast<double>(study.config(0, {}, study.seeds.front()).train.replicas);
   std::vector<Maker> makers;
   for (const PlannedRun& run : plan(study, known)) {
     const RunResult* result = known(run.id(study));
@@ -17,7 +18,7 @@ std::vector<Maker> makers_of(const Study& study, const KnownResults& known) {
     if (maker == makers.end()) maker = makers.insert(makers.end(), {result->system});
     ++maker->runs;
     const auto seconds = result->summary.find("wall_seconds");
-    if (seconds != result->summary.end()) maker->core_hours += seconds->second / seconds_of_an_hour;
+    if (seconds != result->summary.end()) maker->core_hours += replicas * seconds->second / seconds_of_an_hour;
   }
   return makers;
 }
@@ -25,8 +26,9 @@ std::vector<Maker> makers_of(const Study& study, const KnownResults& known) {
 std::vector<std::pair<std::string, std::string>> facts_of(const std::vector<Maker>& makers) {
   std::vector<std::pair<std::string, std::string>> facts;
   if (makers.empty()) return facts;
+  std::size_t runs = 0;
   double core_hours = 0;
-  for (const Maker& maker : makers) core_hours += maker.core_hours;
+  for (const Maker& maker : makers) runs += maker.runs, core_hours += maker.core_hours;
   for (std::size_t i = 0; i < makers.front().system.size(); ++i) {
     std::vector<std::string> values;
     for (const Maker& maker : makers)
@@ -35,6 +37,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const std::vector<Make
           values.push_back(value);
     facts.emplace_back(makers.front().system[i].first, fmt::format("{}", fmt::join(values, "; ")));
   }
+  facts.emplace_back("runs", std::to_string(runs));
   facts.emplace_back("core-hours", fmt::format("{:.2g}", core_hours));
   return facts;
 }

@@ -12,7 +12,7 @@ namespace surd {
 struct Maker {
   std::vector<std::pair<std::string, std::string>> system;  ///< of system_info(), as the runs' summaries have it
   std::size_t runs = 0;
-  double core_hours = 0;  ///< of their last processes, from before the first update to the end
+  double core_hours = 0;  ///< of their last processes, from before the first update to the end, a core a replica
 };
 
 /// Who made the runs that have ended and left a summary, in the order of the plan.

@@ -3,6 +3,7 @@
 #include "autograd/base/random.hpp"
 #include "experiments/config/read_scalar.hpp"
 #include "experiments/study/execution/metric_value.hpp"
+#include "experiments/study/metrics/evaluations.hpp"
 #include "experiments/study/statistics/statistics.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace surd {
 namespace {
@@ -83,19 +85,23 @@ class Search {
     const auto& axes = study_.tuning->axes;
     return std::all_of(axes.begin(), axes.end(), [this](const TuningAxis& axis) { return coordinate(axis); });
   }
+  /// How good settings are, better the lower: the mean over the seeds of the metric, negated where higher is better;
+  /// where that is the same, as of settings none of which reaches a target, the mean final loss.
+  using Score = std::pair<double, double>;
+
   /// Which of these settings are best; of equally good ones the first. Nothing while some of the runs have not ended,
   /// or where none of them has a value. All runs are asked for, so that they can be made side by side.
   std::optional<std::size_t> best_of(const std::vector<std::vector<Change>>& all) {
-    std::vector<double> scores;
+    std::vector<Score> scores;
     bool complete = true;
     for (const std::vector<Change>& settings : all) {
-      const auto mean = score(settings);
-      complete = complete && mean.has_value();
-      scores.push_back(mean.value_or(worst));
+      const auto found = score(settings);
+      complete = complete && found.has_value();
+      scores.push_back(found.value_or(Score(worst, worst)));
     }
     if (!complete) return std::nullopt;
     const auto best = std::min_element(scores.begin(), scores.end());
-    tuned_.without_values = *best == worst && unrecorded_;
+    tuned_.without_values = best->first == worst && unrecorded_;
     if (tuned_.without_values) return std::nullopt;
     return static_cast<std::size_t>(best - scores.begin());
   }
@@ -163,10 +169,10 @@ class Search {
     return settings;
   }
 
-  /// The mean over the seeds of the metric, negated where higher is better; nothing while a run has not ended.
-  std::optional<double> score(const std::vector<Change>& settings) {
+  /// Nothing while a run has not ended.
+  std::optional<Score> score(const std::vector<Change>& settings) {
     bool complete = true;
-    std::vector<double> values;
+    std::vector<double> values, losses;
     for (const std::uint64_t seed : study_.tuning->seeds) {
       tuned_.runs.push_back({arm_, settings, seed});
       const std::string id = tuned_.runs.back().id(study_);
@@ -175,12 +181,14 @@ class Search {
       const bool failed = result != nullptr && result->status == RunResult::Status::failed;
       tuned_.failed = tuned_.failed || failed;
       complete = complete && result != nullptr && !failed;
-      if (result != nullptr) values.push_back(score(*result));
+      if (result == nullptr) continue;
+      values.push_back(score(*result));
+      losses.push_back(final_value(Measure::loss, *result).value_or(worst));
     }
     if (!complete) return std::nullopt;
-    const double mean = statistics::mean(values);
+    const Score found(statistics::mean(values), statistics::mean(losses));
     values_.emplace(key_of(settings), std::move(values));
-    return mean;
+    return found;
   }
   double score(const RunResult& result) {
     if (result.status != RunResult::Status::finished) return worst;

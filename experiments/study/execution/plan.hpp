@@ -56,8 +56,9 @@ struct Tuned {
 /// from the product of the grids, or all of it. More settings are these and others.
 std::vector<std::vector<Change>> joint_settings(const Tuning& tuning);
 /// The tuning of an arm as far as it got. A value is as good as the mean of the metric over the tuning's seeds, and
-/// worse than any number where a run diverged or has no number. Of values that are equally good the smallest is chosen.
-/// Nothing is chosen where the study has no tuning, nor while a run has not ended or has failed.
+/// worse than any number where a run diverged or has no number. Of values that are equally good the one with the lower
+/// mean final loss is chosen, then the smallest. Nothing is chosen where the study has no tuning, nor while a run has
+/// not ended or has failed.
 Tuned tuned(const Study& study, std::size_t arm, const KnownResults& known);
 
 /// Every run that the study needs, given what is known: a pure function, so that every worker comes to the same plan.

@@ -179,7 +179,9 @@ void StudyReader::check_hypothesis(const Hypothesis& hypothesis, const YamlNode*
   if (hypothesis.regime == Regime::tuned && !study.tuning && !unread("tuning"))
     complain("regime", "is tuned, and the study has no tuning; add 'tuning', or make it shared");
   if (study.tuning && study.tuning->only && looks_at_shared(study, hypothesis))
-    complain("regime", "is shared, and tuning.only says that no runs are; make it tuned, or remove tuning.only");
+    complain("regime",
+             "is shared, here or in 'arm', 'against', 'under' or 'versus', and tuning.only says that no runs "
+             "are; make it tuned, or remove tuning.only");
   if (!axes_read()) return;
   const std::size_t before = problems_.size();
   for (const char* key : {"arm", "against", "under", "versus"})

@@ -65,7 +65,11 @@ std::optional<MetricValue> BestValue::of_run(const RunView& view) const {
 std::optional<MetricValue> InitialValue::of_run(const RunView& view) const { return initial_value(of_, view.run); }
 
 std::string SpentToTarget::stops_too_early(const TrainOptions& train) const {
-  if (!train.stop_at || name_of(train.metric) != name_of(options_.of)) return "";
+  if (train.patience) return "needs train.patience: null";
+  if (!train.stop_at) return "";
+  if (options_.of == Measure::perplexity) return "needs train.stop_at: null";
+  if (name_of(train.metric) != name_of(options_.of))
+    return fmt::format("needs train.metric: {} beside train.stop_at", name_of(options_.of));
   const double target = options_.target.value_or(0);
   if (*train.stop_at != target && better(options_.of, *train.stop_at, target) == target)
     return fmt::format("needs train.stop_at at its target, {}, or past it", target);

@@ -96,7 +96,8 @@ class SpentToTarget : public StudyMetric {
   explicit SpentToTarget(const Options& options) : options_(options) {}
   std::optional<MetricValue> of_run(const RunView& view) const override;
   ComparedBy compared_by() const override { return ComparedBy::ratio; }
-  /// A run that stops at the target has to stay there for three evaluations, or nobody knows whether it reached it.
+  /// A run that stops at the target has to stay there for three evaluations, or nobody knows whether it reached it; one
+  /// that stops for another reason would seem to need less than a slower one that reaches it.
   std::string stops_too_early(const TrainOptions& train) const override;
 
  protected:

@@ -256,7 +256,8 @@ std::string verdicts_as_markdown(const Study& study, const Analysis& analysis) {
 
 const char* bound_word(const MetricValue& value) {
   if (value.known()) return "exactly";
-  return value.low > -statistics::infinity ? "at_least" : value.high < statistics::infinity ? "at_most" : "unknown";
+  const bool low = value.low > -statistics::infinity, high = value.high < statistics::infinity;
+  return low && high ? "between" : low ? "at_least" : high ? "at_most" : "unknown";
 }
 
 std::string to_csv(const Study& study, const KnownResults& known) {

@@ -37,9 +37,11 @@ void add_values(Json& json, const std::vector<MetricValue>& values) {
 }
 
 Json to_json(const Estimate& estimate) {
-  return {{"value", number(estimate.value.nearest())},
-          {"bound", bound_word(estimate.value)},
-          {"interval", to_json(estimate.interval)}};
+  Json json = {{"value", number(estimate.value.nearest())},
+               {"bound", bound_word(estimate.value)},
+               {"interval", to_json(estimate.interval)}};
+  if (json["bound"] == "between") json["to"] = number(estimate.value.high);
+  return json;
 }
 
 Json levels_of(const Study& study, const Arm& arm) {

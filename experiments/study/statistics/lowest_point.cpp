@@ -42,10 +42,13 @@ Bounded lowest_point(const std::vector<Point>& points) {
   if (left.size() < 3) return Bounded::between(before(lowest->x), behind(lowest->x));
 
   const bool first = lowest == left.begin(), last = lowest + 1 == left.end();
-  const auto higher = std::find_if(lowest, left.end(), [&](const Point& at) { return at.y.high > lowest->y.high; });
-  if (higher - lowest > 2)
+  const auto last_lowest = std::find_if(left.rbegin(), left.rend(),
+                                        [&](const Point& at) { return at.y.known() && at.y.low == lowest->y.low; })
+                               .base() -
+                           1;
+  if (last_lowest - lowest > 1)
     return Bounded::between(first ? before(lowest->x) : lowest->x,
-                            higher == left.end() ? behind((higher - 1)->x) : (higher - 1)->x);
+                            last_lowest + 1 == left.end() ? behind(last_lowest->x) : last_lowest->x);
 
   const Point* three = &*lowest - (first ? 0 : last ? 2 : 1);
   const double x[] = {three[0].x, three[1].x, three[2].x};

@@ -17,9 +17,10 @@ struct Point {
 ///
 /// Where the lowest of those left is the first or the last of them, the parabola goes through it and the two beside it;
 /// where it falls on beyond them, x is at most or at least that of the lowest, and within the infinite point next to
-/// it. With fewer than three left, or three and more that are equally low, all that is known is between which points x
-/// lies; with none left, it is at most that of the first. Of a neighbour with a lower bound for y the vertex has
-/// bounds: with that y and with one far above it. Where the lowest y is itself a bound, nothing is known.
+/// it. With fewer than three left, or where points that are not next to each other are equally low, all that is known
+/// is between which points x lies; with none left, it is at most that of the first. Of a neighbour with a lower bound
+/// for y the vertex has bounds: with that y and with one far above it. Where the lowest y is itself a bound, nothing is
+/// known.
 ///
 /// All x are above 0 and in rising order.
 Bounded lowest_point(const std::vector<Point>& points);

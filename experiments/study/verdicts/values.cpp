@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace surd {
 namespace {
@@ -218,13 +219,12 @@ Finding Optimum::examine(const StudyValues& values, const Hypothesis& hypothesis
   const bool slope = !hypothesis.over.empty();
   const auto best = [&, regime = side.regime](Tally& tally, const std::vector<std::size_t>& arms,
                                               std::uint64_t seed) -> std::optional<MetricValue> {
-    std::map<double, MetricValue> by_level;
+    std::vector<statistics::Point> points;
     for (const std::size_t arm : arms)
       if (const auto value = tally.on_scale(metric, arm, regime, seed))
-        by_level[study.numbers(arm).at(hypothesis.along)] = metric.lower_is_better ? *value : -1 * *value;
-    if (by_level.size() < arms.size()) return std::nullopt;
-    std::vector<statistics::Point> points;
-    for (const auto& [x, y] : by_level) points.push_back({x, y});
+        points.push_back({study.numbers(arm).at(hypothesis.along), metric.lower_is_better ? *value : -1 * *value});
+    if (points.size() < arms.size()) return std::nullopt;
+    std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
     return statistics::lowest_point(points);
   };
   GroupNumber number;
@@ -256,6 +256,11 @@ void Optimum::check(const Study& study, const Hypothesis& hypothesis, const Comp
   Statement::check(study, hypothesis, complain);
   check_formula(study, hypothesis, complain);
   if (!check_logarithms(study, hypothesis, "along", hypothesis.along, fewest_of_an_optimum, complain)) return;
+  std::set<double> numbers;
+  for (const Level& level : study.axes[study.axis_index(hypothesis.along)].levels)
+    if (!numbers.insert(*level.value).second)
+      return complain("along", fmt::format("two levels of '{}' have the value {}; give each its own",
+                                           shown(hypothesis.along), *level.value));
   if (hypothesis.over.empty()) return;
   if (hypothesis.over == hypothesis.along)
     return complain("over", fmt::format("is '{}', as is 'along'; name two axes", shown(hypothesis.over)));

@@ -17,6 +17,13 @@ def hypothesis(name, verdict, value, bound="exactly", interval=(0.5, 2.5)):
     return {"name": name, "verdict": verdict, "p_holm": 0.0078125, "checks": [check]}
 
 
+def several(name):
+    """Three checks: of one nothing is known, of one a bound."""
+    checks = [hypothesis(name, "", *effect)["checks"][0]
+              for effect in ((None, "unknown"), (9, "at_least"), (2, "exactly"))]
+    return {"name": name, "verdict": "undecided", "p_holm": None, "checks": checks}
+
+
 class Answers(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -24,7 +31,7 @@ class Answers(unittest.TestCase):
         study.mkdir(parents=True)
         (study / "verdicts.json").write_text(json.dumps({
             "hypotheses": [hypothesis("It is later", "supported", 1.6, "at_least", (1.5, None)),
-                           hypothesis("It is earlier", "refuted", 2)],
+                           hypothesis("It is earlier", "refuted", 2), several("It is 2 everywhere")],
             "arms": [{"name": "d=16", "levels": {"d": "16"}}],
             "summaries": [{"arm": "d=16", "metric": "steps", "regime": "tuned", "unit": "updates",
                            "estimate": {"value": 480, "bound": "exactly", "interval": [460, 500]}}],
@@ -55,6 +62,10 @@ class Answers(unittest.TestCase):
                          "| Study | Runs | Core-hours | Made by |\n|---|---|---|---|\n"
                          "| wide | 8 | 0.25 | 0123456, a processor, Haswell |\n")
 
+    def test_of_several_cases_the_range_keeps_its_bounds(self):
+        self.assertEqual(self.render("{{wide: effect undecided It is 2 everywhere}}").returncode, 0)
+        self.assertEqual((self.folder / "answers.md").read_text(), "2 to ≥ 9 in 2 cases, not known in 1")
+
     def test_a_sentence_cannot_rest_on_a_verdict_that_the_study_does_not_have(self):
         self.refused("First.\n{{wide: supported It is earlier}}",
                      "answers.template.md:2: the sentence rests on 'It is earlier' being supported, and wide says refuted")
@@ -62,6 +73,8 @@ class Answers(unittest.TestCase):
         self.refused("{{wide: supported It is late}}", "did you mean 'It is later'?")
         self.refused("{{wild: supported It is later}}", "did you mean 'wide'?")
         self.refused("{{wide: arm steps, d=32, tuned}}", "is 0 arms, not one")
+        self.refused("{{wide: arm steps, a, b}}", "'a' is no AXIS=LEVEL")
+        self.refused("{{figure wide}}", "has no chart ''")
         self.refused("{{figure wide accuracy}}", "has no chart 'accuracy'")
         self.refused("{{figure wide loss}}", "figures/wide-loss.png is not there; draw it with --figures")
 

@@ -271,6 +271,19 @@ TEST_CASE("the lowest point lies on a parabola through the lowest and its neighb
   CHECK(unknown.low == -infinity);
   CHECK(unknown.high == infinity);
   CHECK(at({}).high == infinity);
+  // Equally low: two neighbours have their middle, others a range.
+  CHECK(near(at({3, 1, 1, 3}).low, 10 * std::sqrt(10)));
+  const auto ranges = [&](const std::vector<Bounded>& y, double low, double high) {
+    CHECK(near(at(y).low, low));
+    CHECK(near(at(y).high, high));
+  };
+  ranges({3, 1, 2, 1, 3}, 10, 1000);
+  ranges({3, 1, 1, 1, 3}, 10, 1000);
+  CHECK(at({1, 2, 1}).low == -infinity);
+  CHECK(at({1, 2, 1}).high == infinity);
+  ranges({3, 1, Bounded::at_least(1), 3}, std::sqrt(10), 10 * std::sqrt(10));  // which may be as low or far above
+  CHECK(at({infinity, infinity}).high == 1);
+  ranges({infinity, 1, 2, infinity}, 1, 100);
 }
 
 TEST_CASE("a slope through bounds is a bound where they pull one way") {

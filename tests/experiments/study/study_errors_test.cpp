@@ -109,6 +109,12 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {"arms: [{name: x, set: {train.metric: token_accuracy, train.stop_at: 0.9}}]\n"
        "metrics: [{name: a, kind: updates_to, of: token_accuracy, target: 0.9}]\n",
        "a: updates_to needs train.stop_after of at least 3 beside stop_at, which arm 'arm=x' does not have"},
+      {"arms: [{name: x, set: {train.patience: 4}}]\n"
+       "metrics: [{name: a, kind: tokens_to, target: 0.8}]\n",
+       "a: tokens_to needs train.patience: null, which arm 'arm=x' does not have"},
+      {"arms: [{name: x, set: {train.stop_at: 0.9, train.stop_after: 3}}]\n"
+       "metrics: [{name: a, kind: updates_to, of: token_accuracy, target: 0.8}]\n",
+       "a: updates_to needs train.metric: token_accuracy beside train.stop_at, which arm 'arm=x' does not have"},
       {"arms: [{name: x, set: {train.stop_at: 0.9, train.stop_after: 3}}]\n"
        "metrics: [{name: a, kind: updates_to, target: 0.8}]\n",
        "a: updates_to needs train.stop_at at its target, 0.8, or past it, which arm 'arm=x' does not have"},
@@ -178,7 +184,8 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
        "hypotheses[0].regime: is tuned, and the study has no tuning"},
       {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower") +
            "tuning: {metric: loss, only: true, axes: [{name: r, key: optimizer.learning_rate, values: [0.1, 1]}]}\n",
-       "hypotheses[0].regime: is shared, and tuning.only says that no runs are"},
+       "hypotheses[0].regime: is shared, here or in 'arm', 'against', 'under' or 'versus', and tuning.only says that "
+       "no runs are"},
       {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower, claim: 9"),
        "hypotheses[0].claim: 9 is none of the study's claims"},
       {hypothesis("metric: loss, kind: slope, over: scale, formula: 1/2"), "every level of 'scale' must have a value"},
