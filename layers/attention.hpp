@@ -124,12 +124,15 @@ struct MultiHeadOptions {
     f("init", init, "initial weights of the four projections");
     f("init_fused", init_fused,
       "whether Xavier's rule takes queries, keys and values for one matrix (keys and values, towards the source), as "
-      "PyTorch and Sockeye do: all its rows count, and 1/sqrt(2) of the deviation is left");
+      "PyTorch and Sockeye do: all its rows count, and 1/sqrt(2) of the deviation is left",
+      When{init.xavier(), "init.distribution is xavier_normal or xavier_uniform"});
     f("output_gain", output_gain,
       "factor on the initial output projection alone; fairseq starts it sqrt(2) larger than the other three", above(0));
     bias_std_field(f, "bias_std", bias_std,
-                   "standard deviation of the initial biases of queries, keys and values, uniform, over the fan-in");
-    bias_std_field(f, "output_bias_std", output_bias_std, "the same of the output projection");
+                   "standard deviation of the initial biases of queries, keys and values, uniform, over the fan-in",
+                   When{bias.query || bias.key || bias.value, "bias names query, key or value"});
+    bias_std_field(f, "output_bias_std", output_bias_std, "the same of the output projection",
+                   When{bias.output, "bias names output"});
     f.rule(!(absorb_scale && scale.learned()), "absorb_scale", "cannot go with a learned scale; set it to false");
     f.rule(!absorb_scale || query_key_norm == QueryKeyNorm::none, "absorb_scale",
            "cannot go with query_key_norm, which would undo it; set one of them to false");

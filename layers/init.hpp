@@ -28,10 +28,12 @@ struct InitOptions {
   Scale std = Scale::Rule::inv_sqrt_dim;
   double gain = 1;
 
+  bool xavier() const {
+    return distribution == Distribution::xavier_normal || distribution == Distribution::xavier_uniform;
+  }
   static InitOptions normal(const Scale& std) { return {Distribution::normal, std, 1}; }
 
   void fields(Fields& f) {
-    const bool xavier = distribution == Distribution::xavier_normal || distribution == Distribution::xavier_uniform;
     const bool free = distribution == Distribution::normal || distribution == Distribution::uniform;
     f("distribution", distribution,
       "normal and uniform have the standard deviation `std`; xavier_* gain sqrt(2 / (rows + columns)); unit_rows draws "
@@ -39,7 +41,7 @@ struct InitOptions {
     f("std", std, "standard deviation; a rule is over the number of columns: d_model for embeddings, else the fan-in",
       When{free, "distribution is normal or uniform"});
     f("gain", gain, "factor on Xavier's standard deviation", above(0),
-      When{xavier, "distribution is xavier_normal or xavier_uniform"});
+      When{xavier(), "distribution is xavier_normal or xavier_uniform"});
     f.rule(std.value(1) >= 0, "std", "must not be negative");
     f.rule(!std.learned(), "std", "cannot be learned; remove the word 'learned'");
   }

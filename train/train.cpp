@@ -126,6 +126,10 @@ void TrainOptions::fields(Fields& f) {
   f("keep_checkpoints", keep_checkpoints, "latest checkpoints kept beside the best", at_least(2));
   f("log_every", log_every, "how often metrics.jsonl gets a line", Unit{"updates"}, at_least(1));
   f("replicas", replicas, "threads that share each batch", between(1, 256));
+  const bool reachable = !stop_at || (*stop_at > 0 && (metric == Metric::loss || *stop_at <= 1));
+  f.rule(reachable, "stop_at", "is never reached: a loss is above 0, an accuracy at most 1 (0.5, not 50)");
+  f.rule(!stop_at || stop_after * evaluate_every <= updates, "stop_after",
+         "are more evaluations than the run has; train longer, or evaluate more often");
   f.rule(metric != Metric::sequence_accuracy || evaluate_sequences > 0, "metric",
          "sequence_accuracy needs evaluate_sequences above 0; set evaluate_sequences: 200, or another metric");
 }

@@ -47,7 +47,8 @@ int score_command(const ScoreArguments& arguments) {
   std::vector<SentencePair> pairs;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     pairs.push_back(run.codec.encode({sources[i], targets[i]}));
-    expect_fits(run, fmt::format("line {}", i + 1), std::max(pairs[i].source.size(), pairs[i].target.size() + 1));
+    expect_fits(run, fmt::format("{}:{}", arguments.source, i + 1), pairs[i].source.size());
+    expect_fits(run, fmt::format("{}:{}", arguments.target, i + 1), pairs[i].target.size() + 1);
   }
   const auto scores = score(run.model.transformer(), pairs, evaluation_batch_size);
   for (std::size_t i = 0; i < pairs.size(); ++i) {

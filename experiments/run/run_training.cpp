@@ -82,6 +82,16 @@ Progress restore(const RunFolder& folder, const RunConfig& config, ParameterSet&
 }
 
 /// Trains until the end, a stop signal or divergence, writes the summary, and returns the exit code.
+/// Why a finished run made fewer updates than it was to, after a comma; "" where it did not.
+std::string why_early(const TrainState& state, const TrainOptions& options) {
+  if (state.update >= options.updates) return "";
+  const std::string metric = name_of(options.metric);
+  if (options.stop_at && state.evaluations_good_enough >= options.stop_after)
+    return fmt::format(", {} at stop_at {}", metric, *options.stop_at);
+  return fmt::format(", out of patience: {} evaluations without a better {}", state.evaluations_without_improvement,
+                     metric);
+}
+
 int run(const Training& training, const Dataset& dataset, const RunConfig& config, const RunFolder& folder,
         const Progress& progress, const RunRequest& request, Console& console) {
   const StopSignals signals;
@@ -106,12 +116,12 @@ int run(const Training& training, const Dataset& dataset, const RunConfig& confi
     console.warn(fmt::format("interrupted after update {}; --resume goes on from there", state.update));
     return 128 + signals.received();
   }
-  console.line(
-      fmt::format("{} after {} updates in {}: best {} {:.4f} at update {};\n{} tokens/s, peak memory {:.0f} MB",
-                  styled("finished", Console::Style::green, STDOUT_FILENO), with_commas(state.update),
-                  clock_time(seconds), name_of(config.train.metric), state.best.value_or(0), state.best_update,
-                  with_commas(static_cast<std::uint64_t>(static_cast<double>(listener.tokens()) / seconds)),
-                  static_cast<double>(peak_memory_bytes()) / 1e6));
+  console.line(fmt::format(
+      "{} after {} updates{} in {}: best {} {:.4f} at update {};\n{} tokens/s, peak memory {:.0f} MB",
+      styled("finished", Console::Style::green, STDOUT_FILENO), with_commas(state.update),
+      why_early(state, config.train), clock_time(seconds), name_of(config.train.metric), state.best.value_or(0),
+      state.best_update, with_commas(static_cast<std::uint64_t>(static_cast<double>(listener.tokens()) / seconds)),
+      static_cast<double>(peak_memory_bytes()) / 1e6));
   return exit_done;
 }
 

@@ -58,8 +58,11 @@ StudyGroup load_study_group(const std::string& file) {
       continue;
     const fs::path study = fs::path(file).parent_path() / (child.text + ".yaml");
     const std::string name = shown(child.text);
-    if (!expect_that(includes(beside, child.text), child.origin,
-                     fmt::format("there is no study '{}' beside this file{}", name, did_you_mean(child.text, beside))))
+    if (!expect_that(
+            includes(beside, child.text), child.origin,
+            includes(beside, study.stem().stem().string())
+                ? fmt::format("'{}' is the name of a file; write {}", name, study.stem().stem().string())
+                : fmt::format("there is no study '{}' beside this file{}", name, did_you_mean(child.text, beside))))
       continue;
     expect_that(!is_study_group(study.string()), child.origin,
                 fmt::format("'{}' has studies itself; name those", name));

@@ -47,6 +47,8 @@ std::optional<double> final_value(Measure measure, const RunResult& run) {
   return value_of(measure, run.metrics.evaluations.back());
 }
 
+std::string needs_whole_runs(const TrainOptions& train) { return train.stop_at ? "needs train.stop_at: null" : ""; }
+
 std::optional<MetricValue> FinalValue::of_run(const RunView& view) const {
   if (split_ == "valid") return final_value(of_, view.run);
   const auto evaluation = view.run.splits.find(split_);

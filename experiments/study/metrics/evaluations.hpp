@@ -23,6 +23,10 @@ std::optional<double> final_value(Measure measure, const RunResult& run);
 /// Whether a run ended in a NaN or an infinity, or with a loss above the one before training.
 bool has_diverged(const RunResult& run);
 
+/// "needs train.stop_at: null" where runs end once they are good enough: what they end with then tells how often they
+/// were evaluated, and nothing else.
+std::string needs_whole_runs(const TrainOptions& train);
+
 /// Options of the metrics that look at one measure.
 struct MeasureOptions {
   Measure of = Measure::loss;
@@ -60,6 +64,7 @@ class FinalValue : public MeasureMetric {
   explicit FinalValue(const Options& options) : MeasureMetric(options), split_(options.split) {}
   std::optional<MetricValue> of_run(const RunView& view) const override;
   std::string needs_split() const override { return split_ == "valid" ? "" : split_; }
+  std::string stops_too_early(const TrainOptions& train) const override { return needs_whole_runs(train); }
 
  private:
   std::string split_;
@@ -69,6 +74,7 @@ class BestValue : public MeasureMetric {
  public:
   using MeasureMetric::MeasureMetric;
   std::optional<MetricValue> of_run(const RunView& view) const override;
+  std::string stops_too_early(const TrainOptions& train) const override { return needs_whole_runs(train); }
 };
 
 class InitialValue : public MeasureMetric {

@@ -23,8 +23,8 @@ void expect_believable(const StudyFolder& folder, const Study& study, const Anal
 }  // namespace
 
 void publish(const StudyFolder& folder, const Study& study, const std::string& to) {
-  expect_usage(!StudyFolder(to).begun(), to,
-               "is the folder of a study, whose report would be made from the results published there; name another");
+  expect_usage(!StudyFolder(to).begun() && !path_exists(to + "/group.json"), to,
+               "is the folder of a study or a group, which has files of these names; name another");
   const StudyReport report(folder, study);
   expect_believable(folder, study, report.analysis);
   std::error_code error;

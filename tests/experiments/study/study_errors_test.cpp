@@ -109,13 +109,15 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {"arms: [{name: x, set: {train.metric: token_accuracy, train.stop_at: 0.9}}]\n"
        "metrics: [{name: a, kind: updates_to, of: token_accuracy, target: 0.9}]\n",
        "a: updates_to needs train.stop_after of at least 3 beside stop_at, which arm 'arm=x' does not have"},
+      {"arms: [{name: x, set: {train.stop_at: 0.9}}]\nmetrics: [{name: a}]\n",
+       "a: final_value needs train.stop_at: null, which arm 'arm=x' does not have"},
       {"arms: [{name: x, set: {train.patience: 4}}]\n"
        "metrics: [{name: a, kind: tokens_to, target: 0.8}]\n",
        "a: tokens_to needs train.patience: null, which arm 'arm=x' does not have"},
-      {"arms: [{name: x, set: {train.stop_at: 0.9, train.stop_after: 3}}]\n"
+      {"arms: [{name: x, set: {train.stop_at: 0.9, train.stop_after: 3, train.evaluate_every: 5}}]\n"
        "metrics: [{name: a, kind: updates_to, of: token_accuracy, target: 0.8}]\n",
        "a: updates_to needs train.metric: token_accuracy beside train.stop_at, which arm 'arm=x' does not have"},
-      {"arms: [{name: x, set: {train.stop_at: 0.9, train.stop_after: 3}}]\n"
+      {"arms: [{name: x, set: {train.stop_at: 0.9, train.stop_after: 3, train.evaluate_every: 5}}]\n"
        "metrics: [{name: a, kind: updates_to, target: 0.8}]\n",
        "a: updates_to needs train.stop_at at its target, 0.8, or past it, which arm 'arm=x' does not have"},
       {"metrics: [{name: a, kind: updates_to, target: 0}]\n", "metrics[0].target: is no value to be reached"},

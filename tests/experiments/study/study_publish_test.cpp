@@ -61,7 +61,7 @@ TEST_CASE("what is not to be believed is not published, and a damaged page is to
 
   REQUIRE(study.run("out", "--resume").exit_code == 0);
   const std::string out = study.directory.path("out");
-  CHECK(contains(program("study publish " + out + " --out " + out).output, "is the folder of a study"));
+  CHECK(contains(program("study publish " + out + " --out " + out).output, "is the folder of a study or a group"));
   CHECK_FALSE(fs::exists(out + "/report.json.gz"));
   REQUIRE(program("study publish " + study.directory.path("out") + " --out " + results).exit_code == 0);
   const std::string page = results + "/report.json.gz", bytes = read_file(page);
