@@ -10,6 +10,8 @@
 namespace surd {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::string page_file(const std::string& folder) { return folder + "/report.json.gz"; }
 
 void expect_believable(const StudyFolder& folder, const Study& study, const Analysis& analysis) {
