@@ -128,7 +128,8 @@ void TrainOptions::fields(Fields& f) {
   f("replicas", replicas, "threads that share each batch", between(1, 256));
   const bool reachable = !stop_at || (*stop_at > 0 && (metric == Metric::loss || *stop_at <= 1));
   f.rule(reachable, "stop_at", "is never reached: a loss is above 0, an accuracy at most 1 (0.5, not 50)");
-  f.rule(!stop_at || stop_after * evaluate_every <= updates, "stop_after",
+  const std::size_t evaluations = 1 + (updates - 1) / evaluate_every;  // the last at the end
+  f.rule(!stop_at || stop_after <= evaluations, "stop_after",
          "are more evaluations than the run has; train longer, or evaluate more often");
   f.rule(metric != Metric::sequence_accuracy || evaluate_sequences > 0, "metric",
          "sequence_accuracy needs evaluate_sequences above 0; set evaluate_sequences: 200, or another metric");

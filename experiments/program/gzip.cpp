@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <array>
+#include <limits>
 
 namespace surd {
 namespace {
@@ -19,6 +20,7 @@ Bytef* input_of(std::string_view bytes) {
 
 std::string gzip(std::string_view bytes) {
   constexpr int memory_level = 9;
+  expect(bytes.size() <= std::numeric_limits<uInt>::max(), "gzip", "takes less than 4 GiB");
   z_stream stream{};
   expect(deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, window_bits_of_gzip, memory_level, Z_DEFAULT_STRATEGY) ==
              Z_OK,
@@ -50,7 +52,7 @@ std::string gunzip(std::string_view file, const std::string& name) {
     bytes.append(part.data(), part.size() - stream.avail_out);
   }
   inflateEnd(&stream);
-  expect(state == Z_STREAM_END, name, "is no gzip file, or a damaged one; fetch it again");
+  expect(state == Z_STREAM_END && stream.avail_in == 0, name, "is no gzip file, or a damaged one; fetch it again");
   return bytes;
 }
 

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace surd {
@@ -24,8 +23,8 @@ struct RunResult {
   Metrics metrics;
   std::vector<ProbeNumber> probe;
   std::map<std::string, double> summary;  ///< the numbers of summary.json, e.g. "wall_seconds"
-  /// The program and the machine that made it, as system_info() names them; empty where it left no summary.
-  std::vector<std::pair<std::string, std::string>> system = {};
+  /// The texts of summary.json, which are those of system_info(): the program and the machine that made it.
+  std::map<std::string, std::string> system = {};
   /// Wall-clock seconds until each evaluation of the last process had ended, by update.
   std::map<std::uint64_t, double> evaluation_seconds = {};
   /// At the end of a finished run, on the splits that train.evaluate_splits names.

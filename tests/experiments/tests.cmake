@@ -25,6 +25,7 @@ surd_tests(study IN experiments/study LIBRARY commands FLOAT
   study_checks_test.cpp
   study_errors_test.cpp
   study_export_test.cpp
+  study_hypothesis_errors_test.cpp
   study_metrics_test.cpp
   study_output_test.cpp
   study_plan_test.cpp

@@ -71,4 +71,11 @@ std::map<std::string, double> JsonObject::numbers() const {
   return values;
 }
 
+std::map<std::string, std::string> JsonObject::texts() const {
+  std::map<std::string, std::string> values;
+  for (const auto& [key, value] : object_.items())
+    if (value.is_string()) values[key] = value.get<std::string>();
+  return values;
+}
+
 }  // namespace surd

@@ -31,6 +31,8 @@ class JsonObject {
   std::map<std::string, double> reals() const;
   /// The numbers among its values.
   std::map<std::string, double> numbers() const;
+  /// The texts among its values.
+  std::map<std::string, std::string> texts() const;
 
   /// Throws Error "name: rule; way out" unless `holds`.
   template <class... Args>

@@ -31,7 +31,13 @@ int published_report(const std::string& folder) {
   return exit_done;
 }
 
-int study_report_command(const GroupFolderArguments& arguments) {
+struct StudyReportArguments {
+  std::string folder;
+
+  void fields(Fields& f) { f("folder", folder, "folder of a study, of a group of studies, or of published results"); }
+};
+
+int study_report_command(const StudyReportArguments& arguments) {
   if (const auto group = group_in(arguments.folder)) return study_group_report(*group, arguments.folder);
   if (is_published(arguments.folder) && !StudyFolder(arguments.folder).begun())
     return published_report(arguments.folder);
@@ -47,7 +53,8 @@ int study_report_command(const GroupFolderArguments& arguments) {
 }  // namespace
 
 void add_study_report(CommandTable& table) {
-  table.add("study report", "Write the report anew from what the runs have left", {"folder"}, study_report_command);
+  table.add("study report", "Write the report anew from what the runs have left, or from published results", {"folder"},
+            study_report_command);
 }
 
 }  // namespace surd

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace surd {
 
@@ -29,14 +30,10 @@ std::vector<std::pair<std::string, std::string>> facts_of(const std::vector<Make
   std::size_t runs = 0;
   double core_hours = 0;
   for (const Maker& maker : makers) runs += maker.runs, core_hours += maker.core_hours;
-  for (std::size_t i = 0; i < makers.front().system.size(); ++i) {
-    std::vector<std::string> values;
-    for (const Maker& maker : makers)
-      for (const auto& [name, value] : maker.system)
-        if (name == makers.front().system[i].first && std::find(values.begin(), values.end(), value) == values.end())
-          values.push_back(value);
-    facts.emplace_back(makers.front().system[i].first, fmt::format("{}", fmt::join(values, "; ")));
-  }
+  std::map<std::string, std::set<std::string>> values;
+  for (const Maker& maker : makers)
+    for (const auto& [name, value] : maker.system) values[name].insert(value);
+  for (const auto& [name, all] : values) facts.emplace_back(name, fmt::format("{}", fmt::join(all, "; ")));
   facts.emplace_back("runs", std::to_string(runs));
   facts.emplace_back("core-hours", fmt::format("{:.2g}", core_hours));
   return facts;

@@ -2,6 +2,7 @@
 
 #include "experiments/study/execution/plan.hpp"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,7 +11,7 @@ namespace surd {
 
 /// What made some of the runs of a study: one program on one kind of machine.
 struct Maker {
-  std::vector<std::pair<std::string, std::string>> system;  ///< of system_info(), as the runs' summaries have it
+  std::map<std::string, std::string> system;  ///< of system_info(), as the runs' summaries have it
   std::size_t runs = 0;
   double core_hours = 0;  ///< of their last processes, from before the first update to the end, a core a replica
 };

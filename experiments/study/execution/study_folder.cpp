@@ -3,7 +3,6 @@
 #include "experiments/config/settings.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_folder.hpp"
-#include "experiments/run/system_info.hpp"
 #include "experiments/study/execution/study_json.hpp"
 #include "train/storage/json_object.hpp"
 
@@ -319,9 +318,7 @@ const RunResult* StudyResults::find(const std::string& id) {
            "is missing; remove the run's folder, and it is made again by --resume");
     const JsonObject summary(read_file(summary_file), summary_file, "remove the run's folder, and it is made again");
     result.summary = summary.numbers();
-    static const auto facts = system_info();
-    for (const auto& [name, value] : facts)
-      if (summary.has(name)) result.system.emplace_back(name, summary.text(name));
+    result.system = summary.texts();
     result.evaluation_seconds = evaluation_seconds_of(summary);
     result.splits = splits_of(summary);
     if (outcome.has("hashes")) {

@@ -12,12 +12,10 @@
 #include <filesystem>
 
 namespace surd {
-
-using report::Json;
-
 namespace {
 
 using report::Chart;
+using report::Json;
 
 /// Nothing in it may end its <script> early: in a string of JSON \u003c is '<'.
 std::string script_text(const Json& json) {
@@ -73,8 +71,8 @@ std::string chart_library() {
   return fs::is_regular_file(report::built_chart_library, error) ? report::built_chart_library : "";
 }
 
-Json report_page(const Study& study, const Analysis& analysis, const KnownResults& known,
-                 const Provenance& provenance) {
+nlohmann::ordered_json report_page(const Study& study, const Analysis& analysis, const KnownResults& known,
+                                   const Provenance& provenance) {
   const report::StudyRuns runs(study, analysis, known);
   Json sections = Json::array();
   Json drawn = {{"charts", Json::array()}, {"runs", report::run_index(runs)}};
@@ -122,7 +120,7 @@ Json report_page(const Study& study, const Analysis& analysis, const KnownResult
           {"data", script_text(drawn)}};
 }
 
-std::string to_html(Json page, const std::string& chart_library) {
+std::string to_html(nlohmann::ordered_json page, const std::string& chart_library) {
   const bool drawn = !chart_library.empty() && path_exists(chart_library);
   page["no_charts"] = !drawn;
   if (drawn) page.update({{"script", report::script}, {"plotly", script_text(read_file(chart_library))}});

@@ -197,6 +197,40 @@ TEST_CASE("a second signal, of either kind, ends the process at once") {
   }
 }
 
+TEST_CASE("options that nothing reads, and ends that no run reaches, are refused") {
+  const Workplace place;
+  const auto told = [&](const std::string& settings) {
+    const Outcome outcome = program("config check " + place.config + " " + settings);
+    return outcome.exit_code == 2 ? outcome.output : "";
+  };
+  const std::string bias = "--set 'model.attention.bias=query value' ";
+  CHECK(contains(told("--set model.attention.bias=output --set model.attention.bias_std=1"),
+                 "model.attention.bias_std=1: is not read here: it is read only when bias names query, key or value"));
+  CHECK(contains(told(bias + "--set model.attention.output_bias_std=1"),
+                 "model.attention.output_bias_std=1: is not read here: it is read only when bias names output"));
+  CHECK(
+      contains(told("--set model.attention.init.distribution=normal --set model.attention.init_fused=true"),
+               "model.attention.init_fused=true: is not read here: it is read only when init.distribution is xavier"));
+  CHECK(contains(told("--set train.stop_at=-1"), "train.stop_at=-1: is never reached"));
+  CHECK(contains(told("--set train.metric=token_accuracy --set train.stop_at=50"), "stop_at=50: is never reached"));
+  CHECK(contains(told("--set train.stop_at=1 --set train.stop_after=4"),
+                 "train.stop_after=4: are more evaluations than the run has"));
+  CHECK(contains(told("--set train.stop_after=3"), "train.stop_after=3: is not read here"));
+  CHECK(program("config check " + place.config + " " + bias + "--set model.attention.bias_std=1").exit_code == 0);
+  for (const char* reached : {"train.stop_after=3", "train.evaluate_every=1000"})  // an evaluation at the end, too
+    CHECK(program("config check " + place.config + " --set train.stop_at=1 --set " + reached).exit_code == 0);
+}
+
+TEST_CASE("a run that ends early says why") {
+  const Workplace place;
+  const Outcome good = program(place.train("--set train.evaluate_every=1 --set train.stop_at=1000"));
+  CHECK(contains(good.output, "finished after 1 updates, loss at stop_at 1000 in "));
+  const Workplace other;
+  const Outcome patient =
+      program(other.train("--set train.evaluate_every=1 --set train.patience=1 --set optimizer.learning_rate=1e-30"));
+  CHECK(contains(patient.output, "finished after 2 updates, out of patience: 1 evaluations without a better loss in "));
+}
+
 TEST_CASE("exit codes: 2 for usage and config, 3 for divergence, 1 for the rest") {
   const Workplace place;
   CHECK(program("").exit_code == 2);

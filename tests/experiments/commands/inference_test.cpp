@@ -135,6 +135,11 @@ TEST_CASE("a split or a run that is not there is a mistake of usage") {
   }
   const std::string s = run.folder.write("s", "a\nb\n"), t = run.folder.write("t", "a\n");
   CHECK(program("score " + run.path + " --source " + s + " --target " + t).exit_code == 2);
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "a ";
+  const std::string one = run.folder.write("one", "a\n"), all = run.folder.write("long", many + "\n");
+  CHECK(contains(program("score " + run.path + " --source " + one + " --target " + all).output, "long:1: 1001 tokens"));
+  CHECK(contains(program("score " + run.path + " --source " + all + " --target " + one).output, "long:1: 1001 tokens"));
 }
 
 TEST_CASE("a reference that ends in an unseen word is matched by nothing, and shown as it is") {

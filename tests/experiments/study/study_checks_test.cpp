@@ -207,6 +207,15 @@ TEST_CASE("an optimum is where the metric is best along an axis, and its slope h
   slope.formula = "0";
   CHECK(judged(slope).verdict == Verdict::refuted);
 
+  const Study whole = study;  // and without an arm, between the levels of which there are others
+  study.arms.erase(study.arms.begin() + 4);
+  slope.formula = "1/2";
+  result = judged(slope);
+  CHECK(result.verdict == Verdict::supported);
+  CHECK(result.checks.size() == 1);
+  study = whole;
+  slope.formula = "0";
+
   fill([](double) { return 1.3; });  // between two levels
   CHECK(judged(slope).verdict == Verdict::supported);
   optimum.formula = "1.3";

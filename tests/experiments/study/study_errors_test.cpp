@@ -17,40 +17,11 @@ namespace {
 using namespace surd;
 using namespace surd::test;
 
-TEST_CASE("the levels that a difference is compared under are of other axes than its sides, and of the same ones") {
-  const StudyFile file;
-  const auto problem = [&](const std::string& levels) -> std::string {
-    try {
-      file.load(
-          StudyFile::whole(std::string(study_rest) +
-                           "hypotheses:\n  - {name: H, kind: equivalence, metric: loss, margin: 0.1, arm: {scale: "
-                           "one}, against: {scale: sqrt_dim}, " +
-                           levels + "}\n"));
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  CHECK(problem("under: {rho: low}, versus: {rho: high}").empty());
-  CHECK(contains(problem("under: {scale: one}, versus: {scale: sqrt_dim}"), "names 'scale', in which the arms differ"));
-  CHECK(contains(problem("under: {rho: low}"), "hypotheses[0].versus: is required beside the other"));
-  CHECK(contains(problem("versus: {rho: low}"), "hypotheses[0].under: is required beside the other"));
-  CHECK(contains(problem("under: {rho: low}, versus: {regime: shared}"), "versus: does not name 'rho'"));
-  CHECK(contains(problem("under: {rho: low}, versus: {rho: low, regime: shared}"), "under: does not name 'regime'"));
-}
-
-struct Wrong {
-  std::string rest;  // after title, claims and base
-  const char* told;
-};
-
 TEST_CASE("what is wrong with a study is told with its place and a way out") {
   const std::string good = study_rest, tuning = study_tuning;
-  const auto hypothesis = [&](const std::string& text) { return good + "hypotheses: [{name: H, " + text + "}]\n"; };
   const auto tuned = [&](const std::string& axis) {
     return good + "tuning: {metric: loss, axes: [{name: a, " + axis + "}]}\n";
   };
-  const std::string hole = "without: [{scale: one, rho: high}]\n";
   const std::string numbered =
       "axes:\n  - {name: d, key: model.d_model, values: [16, 32]}\n"
       "  - {name: wide, levels: [{name: '1', value: 1}]}\n"
@@ -134,68 +105,8 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
        "metrics[0].loss: is required where at is loss"},
       {"metrics: [{name: a, kind: probe, path: p, what: w, statistic: s, loss: 2}]\n",
        "metrics[0].loss: is not read here: it is read only when at is loss (at is first by default)"},
-      {hypothesis("metric: los, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower"),
-       "study.yaml:17:14: hypotheses[0].metric: there is no metric 'los'; did you mean 'loss'?"},
-      {hypothesis("metric: loss, arm: {scales: one}, against: {scale: sqrt_dim}, expect: lower"),
-       "hypotheses[0].arm: there is no axis 'scales'; did you mean 'scale'?"},
-      {hypothesis("metric: loss, arm: [null], against: {scale: sqrt_dim}, expect: lower"),
-       "study.yaml:17:43: hypotheses[0].arm: must be a mapping of levels by axis, such as {tie: none}; got a list"},
-      {hypothesis("metric: loss, arm: {scale: one}, against: [[]], expect: lower"),
-       "study.yaml:17:66: hypotheses[0].against: must be a mapping of levels by axis, such as {tie: none}; got a list"},
       {good + "quick: {levels: [null]}\n", "study.yaml:17:17: quick.levels: must be a mapping of lists; got a list"},
       {good + "set: [[]]\n", "study.yaml:17:6: set: must be a mapping of config keys, such as"},
-      {hypothesis("metric: loss, arm: {scale: on}, against: {scale: sqrt_dim}, expect: lower"),
-       "hypotheses[0].arm: axis 'scale' has no level 'on'"},
-      {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: les"),
-       "hypotheses[0].expect: must be one of lower, higher; got 'les'"},
-      {hypothesis("kind: trend, metric: loss, over: rho"),
-       "expect: is required where kind is trend: rising or falling"},
-      {hypothesis("kind: trend, metric: loss, over: ro, expect: rising"),
-       "hypotheses[0].over: there is no axis 'ro'; did you mean 'rho'?"},
-      {hypothesis("kind: trend, metric: loss, over: scale, expect: rising"),
-       "hypotheses[0].over: every level of 'scale' must have a value"},
-      {hypothesis("kind: trend, metric: loss, over: rho, arm: {rho: low}, expect: rising"),
-       "hypotheses[0].over: a trend needs three numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other to "
-       "be compared with; let 'arm' leave 'rho' free"},
-      {hypothesis("kind: trend, metric: loss, over: rho, expect: rising"),
-       "hypotheses[0].over: a trend needs three numbers of 'rho' or more, and arm 'scale=one, rho=low' has one other "
-       "to "
-       "be compared with; of two, a difference says as much"},
-      {hypothesis("kind: slope, metric: loss, over: rho, arm: {rho: low}, formula: '1'"),
-       "hypotheses[0].over: a slope needs two numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other"},
-      {hypothesis("kind: optimum, metric: loss, formula: '1'"),
-       "hypotheses[0].along: is required where kind is optimum"},
-      {hypothesis("kind: optimum, metric: loss, along: ro, formula: '1'"),
-       "hypotheses[0].along: there is no axis 'ro'; did you mean 'rho'?"},
-      {hypothesis("kind: optimum, metric: loss, along: rho, formula: '1'"),
-       "hypotheses[0].along: an optimum needs three numbers of 'rho' or more, and arm 'scale=one, rho=low' has one "
-       "other"},
-      {"axes: [{name: d, key: model.d_model, values: [16, 32, 64]}]\nmetrics: [{name: loss}]\n"
-       "hypotheses: [{name: H, metric: loss, kind: optimum, along: d, formula: d}]\n",
-       "hypotheses[0].formula: cannot name 'd', the axis that the optimum is looked for along"},
-      {"axes: [{name: d, key: model.d_model, values: [16, 32, 64]}]\nmetrics: [{name: loss}]\n"
-       "hypotheses: [{name: H, metric: loss, kind: optimum, along: d, over: d, formula: '1'}]\n",
-       "hypotheses[0].over: is 'd', as is 'along'; name two axes"},
-      {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}"),
-       "hypotheses[0].expect: is required where kind is difference: lower or higher"},
-      {hypothesis("metric: loss, arm: {scale: one}, against: {scale: one}, expect: lower"),
-       "hypotheses[0].against: is the same as 'arm'"},
-      {hypothesis("metric: loss, arm: {scale: one, rho: low}, against: {scale: sqrt_dim}, expect: lower"),
-       "hypotheses[0].against: selects 2 arms and 'arm' 1"},
-      {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower, regime: tuned"),
-       "hypotheses[0].regime: is tuned, and the study has no tuning"},
-      {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower") +
-           "tuning: {metric: loss, only: true, axes: [{name: r, key: optimizer.learning_rate, values: [0.1, 1]}]}\n",
-       "hypotheses[0].regime: is shared, here or in 'arm', 'against', 'under' or 'versus', and tuning.only says that "
-       "no runs are"},
-      {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower, claim: 9"),
-       "hypotheses[0].claim: 9 is none of the study's claims"},
-      {hypothesis("metric: loss, kind: slope, over: scale, formula: 1/2"), "every level of 'scale' must have a value"},
-      {hypothesis("metric: loss, kind: value"), "hypotheses[0].formula: is required where kind is value"},
-      {hypothesis("metric: loss, kind: value, formula: ln(0)"), "hypotheses[0].formula: is -inf in arm 'scale="},
-      {"axes: [{name: d, key: model.d_model, values: [16, 32]}]\nmetrics: [{name: loss}]\n"
-       "hypotheses: [{name: H, metric: loss, kind: slope, over: d, formula: d}]\n",
-       "hypotheses[0].formula: cannot name 'd', the axis that the slope is taken over"},
       {"axes: [{name: _pi, key: model.heads, values: [2]}]\n", "'_pi' has a meaning of its own"},
       {"metrics: [{name: loss}, {name: r, kind: rate_sensitivity}, {name: x, kind: expression, formula: r + 1}]\n" +
            tuning,
@@ -216,8 +127,6 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {"axes: [{name: a, key: optimizer.learning_rate, values: [0.1, 0.2]}]\nmetrics: [{name: loss}]\n" + tuning,
        "the arms 'a=0.1' and 'a=0.2' differ in what is tuned alone, so tuned they are the same"},
       {"metrics: [{name: x, kind: expression, formula: \"1\\0 + 1\"}]\n", "has a character of code 0; remove it"},
-      {hypothesis("metric: loss, kind: equivalence, arm: {scale: one}, against: {scale: sqrt_dim}"),
-       "hypotheses[0].margin: is required where kind is equivalence"},
       {good + tuning + "  seed: 3\n", "study.yaml:23:3: tuning.seed: unknown key; did you mean 'seeds'?"},
       {"seeds: [1002]\nmetrics: [{name: loss}]\n" + tuning, "tuning.seeds: 1002 is a seed of the study too"},
       {"metrics: [{name: los}]\n" + tuning, "tuning.metric: there is no metric 'loss'; did you mean 'los'?"},
@@ -258,27 +167,6 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {good + "without: [{rho: low}, {rho: high}]\n", "study.yaml:17:10: without: leaves no arm; remove an entry"},
       {good + "without: [{rho: low}]\n",
        "without: leaves no arm with level 'low' of axis 'rho'; remove the level itself"},
-      {hypothesis("metric: loss, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower") + hole,
-       "hypotheses[0].arm: has no counterpart of arm 'scale=sqrt_dim, rho=high', because 'without' leaves it out"},
-      {hypothesis("metric: loss, arm: {scale: sqrt_dim}, against: {scale: one}, expect: lower") + hole,
-       "hypotheses[0].against: has no counterpart of arm 'scale=sqrt_dim, rho=high', because 'without' leaves it out"},
-      {hypothesis("kind: identical, arm: {scale: sqrt_dim}, against: {scale: one}") + hole,
-       "hypotheses[0].against: has no counterpart of arm 'scale=sqrt_dim, rho=high'"},
-      {hypothesis("metric: loss, arm: {scale: one, rho: high}, against: {scale: sqrt_dim}, expect: lower") + hole,
-       "hypotheses[0].arm: selects no arm: 'without' leaves out every one; name other levels"},
-      {hypothesis("metric: loss, arm: {scale: sqrt_dim}, against: {scale: one, rho: high}, expect: lower") + hole,
-       "hypotheses[0].against: selects no arm: 'without' leaves out every one; name other levels"},
-      {hypothesis("metric: loss, kind: value, formula: '1', arm: {scale: one, rho: high}") + hole,
-       "hypotheses[0].arm: selects no arm: 'without' leaves out every one; name other levels"},
-      {hypothesis("metric: loss, kind: slope, over: rho, formula: '1'") + hole,
-       "hypotheses[0].over: a slope needs two numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other"},
-      {hypothesis("metric: loss, kind: trend, over: rho, expect: rising") + hole,
-       "hypotheses[0].over: a trend needs three numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other"},
-      {hypothesis(
-           "metric: loss, kind: interaction, arm: {scale: one}, against: {scale: sqrt_dim}, expect: lower, under: "
-           "{rho: low}, versus: {rho: high}") +
-           hole,
-       "hypotheses[0].versus: selects no arm: 'without' leaves out every one; name other levels"},
       {numbered + "set: {optimizer.learning_rate: 3e-3 / dd}\n",
        "study.yaml:11:32: optimizer.learning_rate: the formula has no number called 'dd'; did you mean 'd'?"},
       {numbered + "set: {optimizer.learning_rate: 3e-3 / width}\n", "no number called 'width'; there are d, wide"},
@@ -334,13 +222,7 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {"changes: [{date: 2026-02-02, what: A, sen: B}]\n", "changes[0].sen: unknown key; did you mean 'seen'?"},
       {"changes: {date: 2026-02-02, what: A, seen: B}\n", "changes: must be a list"},
   };
-  for (const Wrong& wrong : cases) {
-    const std::string told = complaint(StudyFile::whole(wrong.rest));
-    CAPTURE(wrong.rest);
-    CAPTURE(told);
-    CHECK(contains(told, wrong.told));
-    CHECK(("\n" + told).find("\n: ") == std::string::npos);  // each has a place
-  }
+  check_told(cases);
   CHECK(complaint(StudyFile::whole(good + tuning)).empty());
   CHECK(complaint(StudyFile::whole(tuned("key: optimizer.beta2, values: [0.9, 0.99], extensions: 0"))).empty());
   CHECK(complaint(StudyFile::whole(tuned("key: train.batch_size, values: [8, 16]"))).empty());
@@ -355,34 +237,6 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
   CHECK(contains(complaint("title: T\nbase: {seed: 3}\n"), "base.seed: the runs have the study's seeds"));
   CHECK(contains(complaint("extends: t5\ntitle: T\nbase: {}\n"), "a study cannot build upon another file"));
   CHECK(contains(complaint("title: T\nbase: {extends: t6}\n"), "there is no preset 't6'"));
-}
-
-TEST_CASE("means over free axes are taken of the same combinations on every side, or refused") {
-  const std::string study =
-      "title: T\nbase: {}\naxes:\n"
-      "  - {name: scale, key: model.embedding.scale, values: [one, sqrt_dim]}\n"
-      "  - {name: heads, key: model.heads, values: [1, 2, 4]}\n"
-      "  - {name: d, key: model.d_model, values: [16, 32]}\n"
-      "metrics: [{name: loss}]\n";
-  const auto told = [&](const std::string& without, const std::string& hypothesis) {
-    return complaint(study + "without: [" + without + "]\nhypotheses: [{name: H, metric: loss, " + hypothesis + "}]\n");
-  };
-  const std::string scale = "expect: lower, arm: {scale: one}, against: {scale: sqrt_dim}";
-  CHECK(told("{heads: '4', d: '16'}", scale) == "");
-  CHECK(contains(told("{heads: '4', d: '16', scale: one}", scale),
-                 "no counterpart of arm 'scale=sqrt_dim, heads=4, d=16'"));
-  const std::string interaction = scale + ", kind: interaction, under: {heads: '1'}, versus: {heads: '2'}";
-  CHECK(told("{heads: '4', d: '16', scale: one}", interaction) == "");  // an arm that is not compared
-  CHECK(contains(told("{heads: '2', d: '16'}", interaction),
-                 "hypotheses[0].versus: has no counterpart of arm 'scale=one, heads=1, d=16'"));
-  CHECK(contains(told("{heads: '1', d: '16', scale: one}", interaction),
-                 "hypotheses[0].under: has no counterpart of arm"));
-  CHECK(contains(told("{scale: one, heads: '1'}, {scale: one, heads: '2'}",
-                      "expect: lower, arm: {scale: one, d: '16'}, against: {scale: sqrt_dim, heads: '2', d: '32'}"),
-                 "selects no arm to be paired with one of 'arm': 'without' leaves them out"));
-  CHECK(told("{heads: '4', d: '16'}", "kind: slope, over: heads, formula: d") == "");
-  CHECK(told("{heads: '4', d: '16'}, {heads: '2', d: '16'}", "kind: slope, over: heads, formula: d, arm: {d: '32'}") ==
-        "");
 }
 
 TEST_CASE("every problem of a study is told at once, one of the base for all arms once") {

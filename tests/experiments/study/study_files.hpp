@@ -3,8 +3,12 @@
 #include "experiments/config/settings.hpp"
 #include "experiments/study/file/read_study.hpp"
 #include "tests/data/temporary_directory.hpp"
+#include "tests/text.hpp"
+
+#include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 /// Studies small enough for tests.
 namespace surd::test {
@@ -48,6 +52,12 @@ struct StudyFile {
   }
 };
 
+/// What follows title, claims and base of a study, and a part of what is told of it.
+struct Wrong {
+  std::string rest;
+  const char* told;
+};
+
 /// Everything that is wrong with a study, without the folder of the file.
 inline std::string complaint(const std::string& text, bool quick = false) {
   const StudyFile file;
@@ -65,6 +75,16 @@ inline std::string complaint(const std::string& text, bool quick = false) {
 /// The config of an arm, key by key.
 inline Settings config_of(const Study& study, std::size_t arm) {
   return settings_of(YamlDocument::parse(to_yaml(study.config(arm, {}, 1)), "config").root());
+}
+
+inline void check_told(const std::vector<Wrong>& cases) {
+  for (const Wrong& wrong : cases) {
+    const std::string told = complaint(StudyFile::whole(wrong.rest));
+    CAPTURE(wrong.rest);
+    CAPTURE(told);
+    CHECK(contains(told, wrong.told));
+    CHECK(("\n" + told).find("\n: ") == std::string::npos);  // each has a place
+  }
 }
 
 }  // namespace surd::test

@@ -200,6 +200,16 @@ std::set<std::string> texts(const std::vector<std::vector<Change>>& settings) {
   return all;
 }
 
+TEST_CASE("where no setting reaches the target, the one with the lowest loss is chosen") {
+  const StudyFile file;
+  const std::string steps = "  - {name: steps, kind: updates_to, of: token_accuracy, target: 0.9}\n";
+  const std::string by_steps = std::string(study_tuning).replace(std::string(study_tuning).find("loss"), 4, "steps");
+  const Study study = file.load(StudyFile::whole(study_rest + steps + by_steps));
+  Made made(study, bowl(0.01));  // all runs have an accuracy of 0
+  made.make_all();
+  CHECK(chosen(tuned(study, 0, made.known())) == rate + "=0.01 " + embedding + "=8 ");
+}
+
 TEST_CASE("with tuning alone, no run has the base's own settings unless the tuning comes to them") {
   const StudyFile file;
   const Study study = file.load(StudyFile::whole(std::string(study_rest) + study_tuning + "  only: true\n"));

@@ -63,6 +63,10 @@ TEST_CASE("what is not to be believed is not published, and a damaged page is to
   const std::string out = study.directory.path("out");
   CHECK(contains(program("study publish " + out + " --out " + out).output, "is the folder of a study or a group"));
   CHECK_FALSE(fs::exists(out + "/report.json.gz"));
+  const std::string group = study.directory.path("group");
+  fs::create_directories(group);
+  write_file_atomically(group + "/group.json", "{}");
+  CHECK(contains(program("study publish " + out + " --out " + group).output, "is the folder of a study or a group"));
   REQUIRE(program("study publish " + study.directory.path("out") + " --out " + results).exit_code == 0);
   const std::string page = results + "/report.json.gz", bytes = read_file(page);
   for (const std::string& damaged :
@@ -83,7 +87,8 @@ TEST_CASE("gzip comes back, is the same for the same bytes, and may be empty or 
     CHECK(gzip(bytes) == gzip(bytes));
   }
   CHECK(gzip(large).size() < large.size());
-  CHECK_THROWS_WITH_AS(gunzip("text", "a.gz"), doctest::Contains("a.gz: is no gzip file"), Error);
+  for (const std::string& damaged : {std::string("text"), gzip("a") + "b", gzip("a") + gzip("b")})
+    CHECK_THROWS_WITH_AS(gunzip(damaged, "a.gz"), doctest::Contains("a.gz: is no gzip file, or a damaged one"), Error);
 }
 
 }  // namespace

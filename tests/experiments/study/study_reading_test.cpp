@@ -153,6 +153,7 @@ TEST_CASE("what is wrong with a group of studies is told with its place") {
   CHECK(told("[study, '']") == "group.yaml:2:18: studies: there is no study '' beside this file");
   CHECK(told("['studdy']") ==
         "group.yaml:2:11: studies: there is no study 'studdy' beside this file; did you mean 'study'?");
+  CHECK(told("[study.yaml]") == "group.yaml:2:11: studies: 'study.yaml' is the name of a file; write study");
   CHECK(told("[study, [study]]") == "group.yaml:2:18: studies: must be a name such as r01-ledger; got a list");
   CHECK(told("[study, 'study']") == "group.yaml:2:18: studies: 'study' stands there twice; remove one");
   CHECK(told("[group]") == "group.yaml:2:11: studies: 'group' has studies itself; name those");
