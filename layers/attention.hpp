@@ -102,8 +102,8 @@ struct MultiHeadOptions {
   InitOptions init = {};
   bool init_fused = false;
   double output_gain = 1;
-  Scale bias_std = Scale::constant(0);
-  Scale output_bias_std = Scale::constant(0);
+  Deviation bias_std = Deviation::constant(0);
+  Deviation output_bias_std = Deviation::constant(0);
 
   void fields(Fields& f) {
     f("scale", scale,
@@ -112,8 +112,8 @@ struct MultiHeadOptions {
       "multiply the initial query projection by the factor instead of the scores, as T5 does");
     f("query_key_norm", query_key_norm,
       "of queries and keys, head by head, before positions turn them: rms_norm has a learned gain a column of d_k, "
-      "which "
-      "the heads share; l2 makes their norm 1 and has no gain: its paper (arXiv 2010.04245) has a learned `scale`");
+      "which the heads share; l2 makes their norm 1 and has no gain: its paper (arXiv 2010.04245) has a learned "
+      "`scale`");
     f("query_key_norm_epsilon", query_key_norm_epsilon, "added to the mean square of d_k columns before the root",
       above(0), When{query_key_norm != QueryKeyNorm::none, "query_key_norm is rms_norm or l2"});
     f("subtract_max", subtract_max, "subtract each row's maximum before exp; without it exp overflows past 88.7");

@@ -31,7 +31,7 @@ struct EmbeddingOptions {
   bool norm = false;
   double norm_epsilon = 1e-5;
   bool output_bias = false;
-  Scale output_bias_std = Scale::constant(0);
+  Deviation output_bias_std = Deviation::constant(0);
 
   void fields(Fields& f) {
     f("tie", tie, "which embedding matrices are one: none, decoder (target input and output), all (source as well)");

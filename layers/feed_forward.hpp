@@ -26,7 +26,7 @@ struct PositionWiseOptions {
   InitOptions init = {};
   bool bias = true;
   double inner_gain = 1;
-  Scale bias_std = Scale::constant(0);
+  Deviation bias_std = Deviation::constant(0);
 
   void fields(Fields& f) {
     f("width", width, "width of the hidden layer", between(1, 1'000'000));

@@ -10,7 +10,7 @@ struct GatedOptions {
   double dropout = 0;
   bool bias = false;
   InitOptions init = {};
-  Scale bias_std = Scale::constant(0);
+  Deviation bias_std = Deviation::constant(0);
 
   void fields(Fields& f) {
     f("width", width, "width of the hidden layer; there are three maps, so 2/3 of position_wise's has as many weights",

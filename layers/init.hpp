@@ -25,13 +25,13 @@ std::vector<std::string> names_of(Distribution);
 /// How a matrix [rows, columns] starts.
 struct InitOptions {
   Distribution distribution = Distribution::xavier_uniform;
-  Scale std = Scale::Rule::inv_sqrt_dim;
+  Deviation std = Scale::Rule::inv_sqrt_dim;
   double gain = 1;
 
   bool xavier() const {
     return distribution == Distribution::xavier_normal || distribution == Distribution::xavier_uniform;
   }
-  static InitOptions normal(const Scale& std) { return {Distribution::normal, std, 1}; }
+  static InitOptions normal(const Deviation& std) { return {Distribution::normal, std, 1}; }
 
   void fields(Fields& f) {
     const bool free = distribution == Distribution::normal || distribution == Distribution::uniform;
@@ -43,7 +43,6 @@ struct InitOptions {
     f("gain", gain, "factor on Xavier's standard deviation", above(0),
       When{xavier(), "distribution is xavier_normal or xavier_uniform"});
     f.rule(std.value(1) >= 0, "std", "must not be negative");
-    f.rule(!std.learned(), "std", "cannot be learned; remove the word 'learned'");
   }
 
   /// The initialiser of a matrix, its values multiplied by `factor`.

@@ -11,15 +11,15 @@ struct LinearArguments {
   bool bias = true;
   Activation activation = Activation::none;
   InitOptions init = {};
-  double init_factor = 1;               ///< on the initial weight
-  Scale bias_std = Scale::constant(0);  ///< of the initial bias, over `in`
+  double init_factor = 1;                       ///< on the initial weight
+  Deviation bias_std = Deviation::constant(0);  ///< of the initial bias, over `in`
 };
 
 /// Lists a field for LinearArguments::bias_std. PyTorch's linear maps have 0.5773502691896258 * inv_sqrt_dim.
 template <class... Attributes>
-void bias_std_field(Fields& f, const char* name, Scale& std, const char* help, const Attributes&... attributes) {
+void bias_std_field(Fields& f, const char* name, Deviation& std, const char* help, const Attributes&... attributes) {
   f(name, std, help, attributes...);
-  f.rule(std.value(1) >= 0 && !std.learned(), name, "must be a fixed number that is not negative");
+  f.rule(std.value(1) >= 0, name, "must not be negative");
 }
 
 /// y = activation(x W^T + b), W [out, in]; the bias starts uniform with a standard deviation of bias_std, usually 0.

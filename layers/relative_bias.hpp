@@ -7,16 +7,17 @@ namespace surd {
 struct RelativeBiasOptions : MultiHeadOptions {
   std::size_t buckets = 32;
   std::size_t max_distance = 128;
-  Scale bucket_std = Scale::Rule::inv_sqrt_dim;
+  Deviation bucket_std = Scale::Rule::inv_sqrt_dim;
 
   void fields(Fields& f) {
     MultiHeadOptions::fields(f);
     f("buckets", buckets,
-      "ranges of distances that have a bias each; the encoder uses half of them for the keys before a query, and half "
+      "ranges of distances that have a bias each, an even number; the encoder uses half of them for the keys before a "
+      "query, and half "
       "for those behind it",
       between(4, 10'000));
-    f("max_distance", max_distance, "from here on all distances share the last bucket", Unit{"positions"},
-      between(2, 100'000));
+    f("max_distance", max_distance, "from here on all distances share the last bucket; above half the buckets",
+      Unit{"positions"}, between(2, 100'000));
     bias_std_field(f, "bucket_std", bucket_std,
                    "standard deviation of the initial biases, which are normal, over d_model");
     f.rule(buckets % 2 == 0, "buckets", "must be even");

@@ -94,4 +94,14 @@ std::string Scale::allowed() const {
          "after 'learned'";
 }
 
+bool Deviation::parse(std::string_view text) {
+  Scale parsed;
+  if (!parsed.parse(text) || parsed.learned() || parsed.value(1) < 0) return false;
+  return Scale::parse(text);
+}
+
+std::string Deviation::allowed() const {
+  return "one, sqrt_dim, inv_sqrt_dim, inv_dim, a number from 0 on, or such a number times one of these (8 * inv_dim)";
+}
+
 }  // namespace surd

@@ -1,5 +1,6 @@
 #include "autograd/blas.hpp"
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/sentences.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
@@ -10,6 +11,8 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 namespace surd {
 namespace {
@@ -31,6 +34,9 @@ int eval_command(const EvalArguments& arguments) {
   const Corpus corpus = run.config.task.make()->load(run.config.seed);
   const Dataset dataset(corpus, run.codec);
   const auto* pairs = as_usage([&] { return &dataset.split(arguments.split); });
+  for (std::size_t i = 0; i < pairs->size(); ++i)
+    expect_fits(run, fmt::format("pair {} of {}", i + 1, arguments.split),
+                std::max((*pairs)[i].source.size(), (*pairs)[i].target.size() + 1));
   const Evaluation result = evaluate(run.model.transformer(), *pairs, dataset.codec, EvaluationArguments{});
   const UnknownShare unknown = unknown_share(*pairs);
   const UnknownShares of_split = {{arguments.split, unknown}};

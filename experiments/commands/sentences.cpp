@@ -22,6 +22,6 @@ DecodingArguments translation_options(const std::optional<std::size_t>& max_leng
   return options;
 }
 
-std::string nats_text(double log_probability) { return fmt::format("{:.4f}", log_probability); }
+std::string nats_text(double log_probability) { return fmt::format("{:.6g}", log_probability + 0.0); }
 
 }  // namespace surd

@@ -21,7 +21,7 @@ std::vector<TokenId> encode(const OpenRun& run, const std::string& line, const s
 /// source of n tokens and its eos. Either limit counts the translation's eos.
 DecodingArguments translation_options(const std::optional<std::size_t>& max_length);
 
-/// A number of --scores: "-1.2345", in nats.
+/// A number of --scores with six digits: "-1.23456", in nats; a length penalty can make scores as small as -1e-30.
 std::string nats_text(double log_probability);
 
 }  // namespace surd

@@ -42,7 +42,8 @@ struct TranslateArguments : RunArguments {
     f("scores", scores,
       "print score, log-probability and translation, split by tabs. The log-probability is the sum of the natural "
       "logarithms of the probabilities of the tokens and of the end of the sentence; the score, which ranks finished "
-      "translations, is the log-probability / ((5 + length) / 6)^alpha");
+      "translations, is the log-probability / ((5 + length) / 6)^alpha. A blank line is not translated and has "
+      "neither");
     f("batch_size", batch_size, "lines decoded together", between(1, 1e5), Unit{"lines"});
   }
 };

@@ -98,8 +98,14 @@ fs::path YamlLoader::base_of(const YamlNode& extends, const fs::path& file) {
   if (base.empty()) return base;
   if (chain_.size() >= longest_chain)
     return refused(extends, fmt::format("more than {} files extend each other; write out some", longest_chain));
-  if (!fs::is_regular_file(base, error))
-    return refused(extends, fmt::format("there is no file '{}'{}", shown(base.string()), similar_file(base)));
+  if (!fs::is_regular_file(base, error)) {
+    const auto known = presets();
+    const bool preset = std::count(known.begin(), known.end(), name) > 0;
+    return refused(extends, fmt::format("there is no file '{}'{}", shown(base.string()),
+                                        preset ? fmt::format("; the preset is named '{}', without .yaml",
+                                                             shown(name.stem().string()))
+                                               : similar_file(base)));
+  }
   std::string chain;
   bool cycle = fs::equivalent(base, file, error);
   for (const fs::path& above : chain_) {
@@ -112,9 +118,15 @@ fs::path YamlLoader::base_of(const YamlNode& extends, const fs::path& file) {
   return base;
 }
 
+std::vector<fs::path> YamlLoader::presets() const {
+  if (presets_.empty()) return {};
+  const auto files = yaml_files(presets_);
+  return {files.begin(), files.end()};
+}
+
 fs::path YamlLoader::preset(const YamlNode& extends) {
   std::vector<std::string> names;
-  for (const fs::path file : presets_.empty() ? std::vector<std::string>() : yaml_files(presets_)) {
+  for (const fs::path& file : presets()) {
     if (file.stem() == extends.text) return presets_ / file;
     names.push_back(file.stem());
   }

@@ -34,6 +34,8 @@ class YamlLoader {
   /// The file that `extends` names, or "" where there is none to be read.
   std::filesystem::path base_of(const YamlNode& extends, const std::filesystem::path& file);
   std::filesystem::path preset(const YamlNode& extends);
+  /// The files of the presets, without their folder.
+  std::vector<std::filesystem::path> presets() const;
   std::filesystem::path refused(const YamlNode& extends, std::string message);
 
   std::filesystem::path presets_;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace surd {
@@ -92,7 +93,7 @@ void load_checkpoint(const RunFolder& folder, const RunConfig& config, const std
                                          names.empty() ? "none yet" : fmt::format("{}", fmt::join(names, ", ")));
   const bool role = name == "best" || name == "last";
   expect_usage(!names.empty() || !role, folder.path, "there is no checkpoint yet; the first comes after {} updates",
-               config.train.checkpoint_every);
+               std::min(config.train.checkpoint_every, config.train.evaluate_every));
   expect_usage(role || path_exists(name), "--checkpoint", "there is no file '{}'; {}", name, others);
   try {
     load_parameters(name == "best"   ? checkpoints.best_path()

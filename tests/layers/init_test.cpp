@@ -47,7 +47,7 @@ const std::vector<Distribution> distributions = {Distribution::normal, Distribut
 TEST_CASE("every distribution has the standard deviation it promises") {
   for (const Distribution distribution : distributions) {
     CAPTURE(name_of(distribution));
-    const InitOptions options{distribution, Scale::constant(0.3), 0.7};
+    const InitOptions options{distribution, Deviation::constant(0.3), 0.7};
     const Moments m = moments(drawn(options));
     CHECK(m.deviation == doctest::Approx(options.deviation(rows, columns)).epsilon(0.02));
     CHECK(std::fabs(m.mean) < 0.01 * m.deviation);
@@ -57,10 +57,10 @@ TEST_CASE("every distribution has the standard deviation it promises") {
 }
 
 TEST_CASE("the standard deviations are those of the literature") {
-  const auto deviation = [](Distribution distribution, const Scale& std, double gain) {
+  const auto deviation = [](Distribution distribution, const Deviation& std, double gain) {
     return InitOptions{distribution, std, gain}.deviation(rows, columns);
   };
-  CHECK(deviation(Distribution::normal, Scale::constant(0.02), 5) == 0.02);
+  CHECK(deviation(Distribution::normal, Deviation::constant(0.02), 5) == 0.02);
   CHECK(deviation(Distribution::normal, Scale::Rule::inv_sqrt_dim, 1) == doctest::Approx(0.05));  // 400 columns
   CHECK(deviation(Distribution::uniform, Scale::Rule::one, 1) == 1);
   CHECK(deviation(Distribution::xavier_normal, Scale::Rule::one, 1) == doctest::Approx(std::sqrt(2.0 / 1000)));
@@ -73,7 +73,7 @@ TEST_CASE("uniform distributions keep to their bounds and reach them") {
   const Moments xavier = moments(drawn({Distribution::xavier_uniform, Scale::Rule::one, 0.7}));
   CHECK(xavier.largest <= xavier_bound * (1 + 1e-6));
   CHECK(xavier.largest > 0.999 * xavier_bound);
-  const Moments uniform = moments(drawn({Distribution::uniform, Scale::constant(0.1 / std::sqrt(3.0)), 1}));
+  const Moments uniform = moments(drawn({Distribution::uniform, Deviation::constant(0.1 / std::sqrt(3.0)), 1}));
   CHECK(uniform.largest <= 0.1 * (1 + 1e-6));
   CHECK(uniform.largest > 0.0999);
 }

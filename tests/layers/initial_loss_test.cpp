@@ -13,7 +13,7 @@ namespace surd {
 namespace {
 
 /// Mean cross-entropy of random targets from random hidden states of rms 1.
-double initial_loss(std::size_t vocabulary, std::size_t d, const Scale& sigma) {
+double initial_loss(std::size_t vocabulary, std::size_t d, const Deviation& sigma) {
   constexpr std::size_t states = 1500;
   test::Bench bench;
   EmbeddingOptions options;
@@ -33,7 +33,8 @@ double initial_loss(std::size_t vocabulary, std::size_t d, const Scale& sigma) {
 TEST_CASE("the initial loss is ln V + s^2/2 for small logits and at most 1.1 s sqrt(2 ln V) for large ones") {
   for (const std::size_t d : {64, 256})
     for (const std::size_t vocabulary : {32, 128, 500, 2000})
-      for (const Scale& sigma : {Scale(Scale::Rule::inv_sqrt_dim), Scale::constant(0.02), Scale::constant(1)}) {
+      for (const Deviation& sigma :
+           {Deviation(Scale::Rule::inv_sqrt_dim), Deviation::constant(0.02), Deviation::constant(1)}) {
         CAPTURE(d);
         CAPTURE(vocabulary);
         CAPTURE(sigma.text());

@@ -49,7 +49,7 @@ TEST_CASE("every option changes the loss: none is declared and never read") {
   const auto learned = [](const LearnedPositionsOptions& options) {
     return [options](TransformerOptions& o) { o.positions = test::learned_positions(options); };
   };
-  const InitOptions other_init = InitOptions::normal(Scale::constant(0.3));
+  const InitOptions other_init = InitOptions::normal(Deviation::constant(0.3));
   using O = TransformerOptions;
   const std::vector<std::pair<std::string, std::function<void(O&)>>> changes = {
       {"default", [](O&) {}},
@@ -167,8 +167,8 @@ TEST_CASE("options that contradict each other are refused") {
         }) ==
         "model.attention: absorb_scale cannot go with query_key_norm, which would undo it; set one of them to "
         "false");
-  CHECK(message([&](TransformerOptions& o) { o.embedding.init.std = learned; }) ==
-        "model.embedding.init: std cannot be learned; remove the word 'learned'");
+  CHECK(message([](TransformerOptions& o) { o.embedding.init.std = Deviation::constant(-1); }) ==
+        "model.embedding.init: std must not be negative");
   CHECK(message([&](TransformerOptions& o) {
           o.positions = test::learned_positions({8, learned});
         }) == "model.positions: scale of a learned table cannot be learned as well; remove the word 'learned'");

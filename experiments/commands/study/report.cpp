@@ -39,8 +39,7 @@ struct StudyReportArguments {
 
 int study_report_command(const StudyReportArguments& arguments) {
   if (const auto group = group_in(arguments.folder)) return study_group_report(*group, arguments.folder);
-  if (is_published(arguments.folder) && !StudyFolder(arguments.folder).begun())
-    return published_report(arguments.folder);
+  if (is_published(arguments.folder)) return published_report(arguments.folder);
   const StudyFolder folder(arguments.folder);
   const Study study = folder.study();
   Console console;

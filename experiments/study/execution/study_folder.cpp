@@ -33,6 +33,10 @@ void make_folder(const fs::path& folder) {
 /// Throws UsageError where no study was begun in a folder.
 void expect_begun(const StudyFolder& folder) {
   if (folder.begun()) return;
+  expect_usage(!path_exists(folder.published_page()), folder.path(),
+               "holds published results, without the runs; surd study report writes their page");
+  expect_usage(!fs::is_regular_file(folder.path()), folder.path(),
+               "is a file; name the folder that was the --out of a surd study run");
   std::vector<std::string> studies;
   for (const std::string& name : names_in(folder.path()))
     if (StudyFolder(folder.path() + "/" + name).begun()) studies.push_back(name);

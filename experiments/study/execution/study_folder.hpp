@@ -77,6 +77,8 @@ class StudyFolder {
   /// The path of that study file itself, so that the study can be begun again elsewhere.
   std::string begun_from() const;
   std::string study_file() const { return path_ + "/study.yaml"; }
+  /// What a folder has whose results were published without their runs; see report/publish.hpp.
+  std::string published_page() const { return path_ + "/report.json.gz"; }
 
  private:
   std::string path_;

@@ -12,8 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string page_file(const std::string& folder) { return folder + "/report.json.gz"; }
-
 void expect_believable(const StudyFolder& folder, const Study& study, const Analysis& analysis) {
   expect_usage(!study.quick, folder.path(), "was cut down by --quick, and nothing in it is evidence; run it whole");
   expect_usage(analysis.missing == 0, folder.path(), "{} of its runs have not ended; go on with {}", analysis.missing,
@@ -31,17 +29,21 @@ void publish(const StudyFolder& folder, const Study& study, const std::string& t
   expect_believable(folder, study, report.analysis);
   std::error_code error;
   std::filesystem::create_directories(to, error);
-  expect(!error, to, "cannot be made: {}", error.message());
+  expect(!error, to, "cannot be made: {}; name another --out", error.message());
   write_file_atomically(to + "/verdicts.json", report.verdicts);
   write_file_atomically(to + "/report.md", report.markdown);
   write_file_atomically(to + "/runs.csv.gz", gzip(report.csv));
-  write_file_atomically(page_file(to), gzip(report.page.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"));
+  write_file_atomically(StudyFolder(to).published_page(),
+                        gzip(report.page.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"));
 }
 
-bool is_published(const std::string& folder) { return path_exists(page_file(folder)); }
+bool is_published(const std::string& folder) {
+  const StudyFolder study(folder);
+  return path_exists(study.published_page()) && !study.begun();
+}
 
 std::vector<std::string> write_published_report(const std::string& folder) {
-  const std::string file = page_file(folder);
+  const std::string file = StudyFolder(folder).published_page();
   const Json page = Json::parse(gunzip(read_file(file), file), nullptr, false);
   const auto damaged = [&] { return Error(file + ": is damaged; fetch it again"); };
   if (!page.is_object()) throw damaged();

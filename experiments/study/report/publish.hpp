@@ -18,6 +18,7 @@ namespace surd {
 /// written.
 void publish(const StudyFolder& folder, const Study& study, const std::string& to);
 
+/// Whether a folder holds published results, and no study.
 bool is_published(const std::string& folder);
 /// Writes report.html into a folder of published results. Returns the answer in lines: a sentence, and one for each
 /// hypothesis. Throws Error where they are damaged.

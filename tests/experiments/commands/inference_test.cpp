@@ -24,13 +24,13 @@ struct TrainedRun {
   std::string path = folder.path("run"), output;
   std::string checkpoints = path + "/checkpoints/";
 
-  TrainedRun() {
+  explicit TrainedRun(const std::string& settings = "") {
     const std::string config =
         folder.write("tiny.yaml",
                      "task: {name: copy, train_size: 60, valid_size: 8, test_size: 8, vocabulary: 9, max_length: 3}\n"
                      "model: {d_model: 8, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 8}}\n"
                      "train: {updates: 4, batch_size: 16, evaluate_every: 2, checkpoint_every: 2}\n");
-    const Outcome trained = program("train " + config + " --out " + path);
+    const Outcome trained = program("train " + config + settings + " --out " + path);
     REQUIRE(trained.exit_code == 0);
     output = trained.output;
   }
@@ -122,6 +122,15 @@ TEST_CASE("a checkpoint that cannot be used is answered with those there are") {
   const Outcome none = program("eval " + run.path);
   CHECK(none.exit_code == 2);
   CHECK(contains(none.output, "there is no checkpoint yet"));
+}
+
+TEST_CASE("a pair too long to be evaluated is told with its place") {
+  const TrainedRun run(" --set task.name=reverse --set model.positions.kind=learned --set model.positions.max_length=4");
+  CHECK(program("eval " + run.path).exit_code == 0);
+  const Outcome evaluated = program("eval " + run.path + " --split test_long");
+  CHECK(evaluated.exit_code == 1);
+  CHECK(contains(evaluated.output, "of test_long: "));
+  CHECK(contains(evaluated.output, "tokens are more than the model's longest sequence of 4"));
 }
 
 TEST_CASE("a split or a run that is not there is a mistake of usage") {

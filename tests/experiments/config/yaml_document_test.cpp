@@ -232,6 +232,7 @@ TEST_CASE("what cannot be read or extended is said") {
   files.write("near.yaml", "extends: marain\nsead: 3\n");
   files.write("far.yaml", "extends: copy\n");
   files.write("missing.yaml", "extends: coppy.yaml\n");
+  files.write("suffix.yaml", "extends: t5.yml\n");
   files.write("list.yaml", "extends: [marian]\n");
   files.write("inside.yaml", "model:\n  extends: marian\n");
   files.write("broken.yaml", "seed: [\n");
@@ -253,6 +254,7 @@ TEST_CASE("what cannot be read or extended is said") {
        "far.yaml:1:10: extends: there is no preset 'copy'; there are marian, t5 (the name of a file ends in "
        ".yaml)"},
       {"missing.yaml", "missing.yaml:1:10: extends: there is no file 'coppy.yaml'; did you mean 'copy.yaml'?"},
+      {"suffix.yaml", "suffix.yaml:1:10: extends: there is no file 't5.yml'; the preset is named 't5', without .yaml"},
       {"list.yaml", "list.yaml:1:10: extends: must be the name of a preset or a file; got a list"},
       {"inside.yaml", "inside.yaml:2:3: model.extends: unknown key; 'extends' stands at the top of a file, not inside"},
       {"on_broken.yaml", "broken.yaml:2:1: seed[0]: is not valid YAML: end of sequence flow not found" + syntax},

@@ -35,6 +35,9 @@ TEST_CASE("published results are all that a report needs") {
   CHECK(verdicts["made_by"][0]["git_commit"] == summary["git_commit"]);
   CHECK(verdicts["made_by"][0]["cpu"] == summary["cpu"]);
 
+  CHECK(contains(program("study status " + results).output, "holds published results, without the runs"));
+  CHECK(contains(program("study status " + results + "/report.md").output, "is a file; name the folder"));
+
   fs::remove_all(out + "/runs");  // nobody needs them any more
   const Outcome reported = program("study report " + results);
   CAPTURE(reported.output);
