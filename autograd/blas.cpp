@@ -21,14 +21,15 @@ void openblas_set_num_threads(int) __attribute__((weak));
 }
 
 namespace surd::blas {
-namespace {
 
-/// Whether kernels::gemm is the faster, as measured against OpenBLAS 0.3.21 with AVX-512. For at most 100^3
-/// multiplications OpenBLAS has kernels that are hard to beat unless B is turned, and it has narrower ones for columns
-/// that leave lanes of a register idle.
-bool kernel_wins(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k) {
+// Measured against OpenBLAS 0.3.21 (surd bench products): kernels::gemm is the faster where products are small, and for
+// smaller ones if A is turned. With AVX-512 and at most 100^3 multiplications OpenBLAS has kernels that are hard to
+// beat unless B is turned, and narrower ones for columns that leave lanes of a register idle.
+bool by_kernel(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k) {
   using kernels::lanes;
-  if (lanes * sizeof(Real) < 64) return false;
+  constexpr std::size_t bits = 8 * lanes * sizeof(Real), million = 1 << 20;
+  if (bits < 256 || m * n * k > (ta == Transpose::yes ? 1 : 32) * million) return false;
+  if (bits < 512) return true;
   const std::size_t in_registers = (n + lanes - 1) / lanes * lanes;
   const bool few_idle = 10 * n >= 9 * in_registers, a_third_idle = 3 * n >= 2 * in_registers;
   if (tb == Transpose::yes) return ta == Transpose::no && m >= 12 && (few_idle || (a_third_idle && k <= 32));
@@ -36,11 +37,9 @@ bool kernel_wins(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::
   return m >= 8 && few_idle;
 }
 
-}  // namespace
-
 void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, Real alpha,
           const Real* a, std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc) {
-  if (kernel_wins(transpose_a, transpose_b, m, n, k))
+  if (by_kernel(transpose_a, transpose_b, m, n, k))
     kernels::gemm(transpose_a == Transpose::yes, transpose_b == Transpose::yes, m, n, k, alpha, a, lda, b, ldb, beta, c,
                   ldc);
   else
@@ -60,7 +59,7 @@ void library_gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, s
 
 void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight, const Real* bias,
             bool relu, Real* y) {
-  if (in > 0 && kernel_wins(Transpose::no, Transpose::yes, rows, out, in))
+  if (in > 0 && by_kernel(Transpose::no, Transpose::yes, rows, out, in))
     return kernels::linear(rows, out, in, x, weight, bias, relu, y);
   library_gemm(Transpose::no, Transpose::yes, rows, out, in, 1, x, in, weight, in, 0, y, out);
   if (bias != nullptr) kernels::add_bias(y, bias, y, rows, out);

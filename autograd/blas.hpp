@@ -13,8 +13,12 @@ namespace surd::blas {
 enum class Transpose { no, yes };
 inline constexpr Transpose no = Transpose::no, yes = Transpose::yes;
 
-/// C[m, n] = alpha op(A) op(B) + beta C, with op(A) [m, k] and op(B) [k, n]. beta = 0 overwrites C, whatever it holds.
-/// A rule on the sizes and transpositions says whether kernels::gemm is the faster; else the library computes it.
+/// Whether a product is computed by kernels::gemm, because that is the faster, and not by the library: a rule on its
+/// sizes and transpositions and on the width of this build's registers, so that a machine always has the same bits.
+bool by_kernel(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k);
+
+/// C[m, n] = alpha op(A) op(B) + beta C, with op(A) [m, k] and op(B) [k, n], as by_kernel() says. beta = 0 overwrites
+/// C, whatever it holds.
 void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, Real alpha,
           const Real* a, std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc);
 

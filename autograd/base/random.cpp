@@ -2,6 +2,10 @@
 
 #include <Random123/philox.h>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -47,23 +51,50 @@ double portable_log(double x) {
   return 2 * t * series + exponent * 0.69314718055994530942;
 }
 
-/// Philox4x32-10 on several counters side by side, as loops that a compiler turns into SIMD. word[w][i] is word w of
-/// counter i, in and out.
-constexpr std::size_t philox_lanes = 16;
-using PhiloxWords = std::uint32_t[4][philox_lanes];
+// Philox4x32-10 on several counters side by side. A register holds one word of each counter in the lower half of a
+// 64-bit lane, where the processor's 32 x 32 bit products want it; what stands in the upper half is ignored.
 
-void philox(std::uint32_t key0, std::uint32_t key1, PhiloxWords& word) {
-  for (int round = 0; round < 10; ++round) {
-    for (std::size_t i = 0; i < philox_lanes; ++i) {
-      const std::uint64_t product0 = std::uint64_t{0xD2511F53} * word[0][i];
-      const std::uint64_t product1 = std::uint64_t{0xCD9E8D57} * word[2][i];
-      word[0][i] = static_cast<std::uint32_t>(product1 >> 32) ^ word[1][i] ^ key0;
-      word[1][i] = static_cast<std::uint32_t>(product1);
-      word[2][i] = static_cast<std::uint32_t>(product0 >> 32) ^ word[3][i] ^ key1;
-      word[3][i] = static_cast<std::uint32_t>(product0);
+#if defined(__AVX512F__)
+using Words = __m512i;
+Words all(std::uint64_t x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
+Words counting(std::uint64_t x) { return _mm512_add_epi64(all(x), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0)); }
+Words exclusive_or(Words x, Words y) { return _mm512_xor_si512(x, y); }
+Words product(Words x, Words y) { return _mm512_mul_epu32(x, y); }
+Words upper(Words x) { return _mm512_srli_epi64(x, 32); }
+#elif defined(__AVX2__)
+using Words = __m256i;
+Words all(std::uint64_t x) { return _mm256_set1_epi64x(static_cast<long long>(x)); }
+Words counting(std::uint64_t x) { return _mm256_add_epi64(all(x), _mm256_set_epi64x(3, 2, 1, 0)); }
+Words exclusive_or(Words x, Words y) { return _mm256_xor_si256(x, y); }
+Words product(Words x, Words y) { return _mm256_mul_epu32(x, y); }
+Words upper(Words x) { return _mm256_srli_epi64(x, 32); }
+#else
+using Words = std::uint64_t;
+Words all(std::uint64_t x) { return x; }
+Words counting(std::uint64_t x) { return x; }
+Words exclusive_or(Words x, Words y) { return x ^ y; }
+Words product(Words x, Words y) { return (x & 0xffffffff) * (y & 0xffffffff); }
+Words upper(Words x) { return x >> 32; }
+#endif
+
+constexpr std::size_t counters_a_register = sizeof(Words) / sizeof(std::uint64_t);
+constexpr std::size_t registers = 2;  // a round waits for the one before it: another register fills the time
+constexpr std::size_t counters_at_once = registers * counters_a_register;
+
+struct Counters {
+  Words word[4][registers];
+};
+
+void philox(std::uint64_t key, Counters& c) {
+  auto key0 = static_cast<std::uint32_t>(key), key1 = static_cast<std::uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9, key1 += 0xBB67AE85) {
+    for (std::size_t r = 0; r < registers; ++r) {
+      const Words product0 = product(c.word[0][r], all(0xD2511F53)), product1 = product(c.word[2][r], all(0xCD9E8D57));
+      c.word[0][r] = exclusive_or(exclusive_or(upper(product1), c.word[1][r]), all(key0));
+      c.word[2][r] = exclusive_or(exclusive_or(upper(product0), c.word[3][r]), all(key1));
+      c.word[1][r] = product1;
+      c.word[3][r] = product0;
     }
-    key0 += 0x9E3779B9;
-    key1 += 0xBB67AE85;
   }
 }
 
@@ -83,17 +114,19 @@ std::array<std::uint32_t, 4> Stream::block(std::uint64_t index) const {
 
 void Stream::blocks(std::uint64_t first, std::size_t count, std::uint32_t* words) const {
   while (count > 0) {
-    const std::size_t part = std::min(count, philox_lanes);
-    alignas(64) PhiloxWords word;
-    for (std::size_t i = 0; i < philox_lanes; ++i) {
-      word[0][i] = static_cast<std::uint32_t>(first + i);
-      word[1][i] = static_cast<std::uint32_t>((first + i) >> 32);
-      word[2][i] = static_cast<std::uint32_t>(step_);
-      word[3][i] = static_cast<std::uint32_t>(step_ >> 32);
+    Counters c;
+    for (std::size_t r = 0; r < registers; ++r) {
+      c.word[0][r] = counting(first + r * counters_a_register);
+      c.word[1][r] = upper(c.word[0][r]);
+      c.word[2][r] = all(step_);
+      c.word[3][r] = all(step_ >> 32);
     }
-    philox(static_cast<std::uint32_t>(key_), static_cast<std::uint32_t>(key_ >> 32), word);
+    philox(key_, c);
+    std::uint64_t word[4][counters_at_once];
+    std::memcpy(word, &c, sizeof word);
+    const std::size_t part = std::min(count, counters_at_once);
     for (std::size_t i = 0; i < part; ++i)
-      for (std::size_t w = 0; w < 4; ++w) words[4 * i + w] = word[w][i];
+      for (std::size_t w = 0; w < 4; ++w) words[4 * i + w] = static_cast<std::uint32_t>(word[w][i]);
     first += part;
     words += 4 * part;
     count -= part;

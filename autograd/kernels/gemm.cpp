@@ -12,16 +12,17 @@
 // Anatomy of High-Performance Matrix Multiplication, ACM TOMS 34(3), 2008; Van Zee & van de Geijn, BLIS, ACM TOMS
 // 41(3), 2015), simplified for matrices that are small in at least one direction:
 //
-//   for each block of columns of C            so that a block of B fills half of the L2 cache
+//   for each block of columns of C            so that a block of B fills half of an L2 cache
 //     for each block of k                     the inner axis
-//       pack the block of B                   only if B is turned; else it is read where it lies
+//       pack the block of B                   if it is turned, or read by so many strips that this pays
 //       for each strip of rows of C           as high as a tile, and all about equally high: no narrow rest
-//         copy the strip of A                 only if its rows would fall into the same cache sets
+//         copy the strip of A                 if its rows would fall into the same cache sets; if A is turned, with the
+//                                             next strips, of which its rows hold a few elements each
 //         for each panel of two registers     micro-kernel: a tile of C plus strip times panel
 //
 // The micro-kernel holds up to 14 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
-// each of the strip's elements, broadcast straight from A: A is read once a panel, in the L1 cache, by rows or by
-// columns, and so is not packed. A packed panel holds two registers for each k, one after the other.
+// each of the strip's elements, broadcast straight from A or its copy. A packed panel holds two registers for each k,
+// one after the other; the last panel of a matrix may have one register, and its last register may be filled in part.
 //
 // The rows of a tile are a template argument, as its sums are registers; a table holds a function for each number.
 
@@ -34,8 +35,9 @@ constexpr std::size_t tile_rows = 14;  // of 32 registers, 28 hold sums
 constexpr std::size_t tile_rows = 6;  // of 16 registers, 12 hold sums
 #endif
 constexpr std::size_t panel = 2 * lanes;
+constexpr std::size_t strips_at_once = 96 / tile_rows;          // to be packed
 constexpr std::size_t longest_block = 512;                      // of k
-constexpr std::size_t block_size = (512 << 10) / sizeof(Real);  // of B: half of an L2 cache of 1 MB
+constexpr std::size_t block_size = (256 << 10) / sizeof(Real);  // of B: half of the smallest L2 cache in use
 
 /// A strip of rows of C for one block of k. Packed panels of B stand one behind the other.
 struct Strip {
@@ -56,15 +58,18 @@ struct Strip {
 
 #define SURD_INLINE __attribute__((always_inline))  // or else the sums would not stay in registers
 
-/// The tile of `rows` x `width` registers: c = alpha a b + beta c. A tile of one register has `columns` <= lanes.
-template <bool turn_a, std::size_t rows, std::size_t width>
+/// The tile of `rows` x `width` registers: c = alpha a b + beta c. `partial`: the last register has but `last` columns.
+template <bool turn_a, std::size_t rows, std::size_t width, bool partial>
 SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t lda, const Real* b, std::size_t ldb,
-                                     std::size_t columns, const Real* bias, Real* c) {
+                                     std::size_t last, const Real* bias, Real* c) {
+  const Part part(last);
+  const auto load = [&](const Real* x, std::size_t j) SURD_INLINE {
+    return partial && j + 1 == width ? part.load(x + j * lanes) : Batch::load_unaligned(x + j * lanes);
+  };
   Batch sum[rows][width];
 #pragma GCC unroll 2
   for (std::size_t j = 0; j < width; ++j) {
-    Batch first(Real(0));
-    if (bias != nullptr) first = width == 1 ? load_part(bias, columns) : Batch::load_unaligned(bias + j * lanes);
+    const Batch first = bias == nullptr ? Batch(Real(0)) : load(bias, j);
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < rows; ++i) sum[i][j] = first;
   }
@@ -73,8 +78,7 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t 
   const auto step = [&](std::size_t l) SURD_INLINE {
     Batch y[width];
 #pragma GCC unroll 2
-    for (std::size_t j = 0; j < width; ++j)
-      y[j] = width == 1 ? load_part(b + l * ldb, columns) : Batch::load_unaligned(b + l * ldb + j * lanes);
+    for (std::size_t j = 0; j < width; ++j) y[j] = load(b + l * ldb, j);
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < rows; ++i) {
       const Batch x(turn_a ? a[l * lda + i] : fifth_row[i / 5][i % 5 * lda + l]);
@@ -91,11 +95,12 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t 
     for (std::size_t i = 0; i < rows; ++i)
 #pragma GCC unroll 2
       for (std::size_t j = 0; j < width; ++j) {
-        Real* to = c + i * s.ldc + j * lanes;
-        if (width == 1)
-          store_part(value(sum[i][j], [&] { return load_part(to, columns); }), to, columns);
+        Real* to = c + i * s.ldc;
+        const Batch result = value(sum[i][j], [&] { return load(to, j); });
+        if (partial && j + 1 == width)
+          part.store(result, to + j * lanes);
         else
-          value(sum[i][j], [&] { return Batch::load_unaligned(to); }).store_unaligned(to);
+          result.store_unaligned(to + j * lanes);
       }
   };
   const Batch alpha(s.alpha), beta(s.beta);
@@ -113,19 +118,25 @@ template <bool turn_a, std::size_t rows>
 void multiply(const Strip& s) {
   const Real* a = s.a;
   std::size_t lda = s.lda;
-  if (s.a_copy != nullptr) {
+  if (turn_a && s.a_copy != nullptr) lda = rows;  // packed already
+  if (!turn_a && s.a_copy != nullptr) {
     lda = s.k + lanes;
     for (std::size_t i = 0; i < rows; ++i) std::copy_n(a + i * s.lda, s.k, s.a_copy + i * lda);
     a = s.a_copy;
   }
-  const auto b_at = [&](std::size_t j) { return s.b + (s.b_packed ? j * s.k : j); };
-  const auto bias_at = [&](std::size_t j) { return s.bias == nullptr ? nullptr : s.bias + j; };
+  const auto tile = [&](auto kernel, std::size_t j, std::size_t width, std::size_t last) SURD_INLINE {
+    kernel(s, a, lda, s.b + (s.b_packed ? j * s.k : j), s.b_packed ? width : s.ldb, last,
+           s.bias == nullptr ? nullptr : s.bias + j, s.c + j);
+  };
   std::size_t j = 0;
-  for (; j + panel <= s.n; j += panel)
-    micro_kernel<turn_a, rows, 2>(s, a, lda, b_at(j), s.b_packed ? panel : s.ldb, panel, bias_at(j), s.c + j);
-  for (; j < s.n; j += lanes)
-    micro_kernel<turn_a, rows, 1>(s, a, lda, b_at(j), s.b_packed ? lanes : s.ldb, std::min(lanes, s.n - j), bias_at(j),
-                                  s.c + j);
+  for (; j + panel <= s.n; j += panel) tile(micro_kernel<turn_a, rows, 2, false>, j, panel, lanes);
+  const std::size_t rest = s.n - j;
+  if (rest > lanes)
+    tile(micro_kernel<turn_a, rows, 2, true>, j, panel, rest - lanes);
+  else if (rest == lanes)
+    tile(micro_kernel<turn_a, rows, 1, false>, j, lanes, lanes);
+  else if (rest > 0)
+    tile(micro_kernel<turn_a, rows, 1, true>, j, lanes, rest);
 }
 
 template <bool turn_a, std::size_t... i>
@@ -133,42 +144,52 @@ constexpr auto multiply_by_rows(std::index_sequence<i...>) {
   return std::array<void (*)(const Strip&), sizeof...(i)>{multiply<turn_a, i + 1>...};
 }
 
-#ifdef __AVX512F__
-#ifdef SURD_DOUBLE
-inline __m128d load_quarter(const Real* x) { return _mm_loadu_pd(x); }
-inline Batch join(__m128d a, __m128d b, __m128d c, __m128d d) {
-  return _mm512_insertf64x2(_mm512_insertf64x2(_mm512_insertf64x2(_mm512_castpd128_pd512(a), b, 1), c, 2), d, 3);
-}
-#else
-inline __m128 load_quarter(const Real* x) { return _mm_loadu_ps(x); }
-inline Batch join(__m128 a, __m128 b, __m128 c, __m128 d) {
-  return _mm512_insertf32x4(_mm512_insertf32x4(_mm512_insertf32x4(_mm512_castps128_ps512(a), b, 1), c, 2), d, 3);
-}
-#endif
+constexpr std::size_t square = 16 / sizeof(Real);  // elements of a quarter (AVX-512) or half (AVX) of a register
 
-/// to[l][j] = row[j][l] for j < lanes and l < a quarter of them. A register takes its quarters from every fourth
-/// (second) row; what is left is to transpose the squares that lie in the same quarter.
-SURD_INLINE inline void transpose_quarter(const Real* const* row, std::size_t l, Real* to, std::size_t width) {
-  constexpr std::size_t quarter = lanes / 4;
-  Batch x[quarter], y[quarter];
+/// A register whose 128 bits each come from every `square`-th row.
+SURD_INLINE inline Batch gather(const Real* const* row, std::size_t l) {
+#ifdef SURD_DOUBLE
+  const auto part = [&](std::size_t i) { return _mm_loadu_pd(row[i * square] + l); };
+#if defined(__AVX512F__)
+  const __m512d first = _mm512_insertf64x2(_mm512_castpd128_pd512(part(0)), part(1), 1);
+  return _mm512_insertf64x2(_mm512_insertf64x2(first, part(2), 2), part(3), 3);
+#elif defined(__AVX__)
+  return _mm256_insertf128_pd(_mm256_castpd128_pd256(part(0)), part(1), 1);
+#else
+  return part(0);
+#endif
+#else
+  const auto part = [&](std::size_t i) { return _mm_loadu_ps(row[i * square] + l); };
+#if defined(__AVX512F__)
+  const __m512 first = _mm512_insertf32x4(_mm512_castps128_ps512(part(0)), part(1), 1);
+  return _mm512_insertf32x4(_mm512_insertf32x4(first, part(2), 2), part(3), 3);
+#elif defined(__AVX__)
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(part(0)), part(1), 1);
+#else
+  return part(0);
+#endif
+#endif
+}
+
+/// to[l][j] = row[j][l] for j < lanes and l < square. What gather() leaves to do is to transpose the squares that lie
+/// in the same 128 bits.
+SURD_INLINE inline void transpose_squares(const Real* const* row, std::size_t l, Real* to, std::size_t width) {
+  Batch x[square], y[square];
 #pragma GCC unroll 4
-  for (std::size_t i = 0; i < quarter; ++i)
-    x[i] = join(load_quarter(row[i] + l), load_quarter(row[i + quarter] + l), load_quarter(row[i + 2 * quarter] + l),
-                load_quarter(row[i + 3 * quarter] + l));
+  for (std::size_t i = 0; i < square; ++i) x[i] = gather(row + i, l);
 #pragma GCC unroll 2
-  for (std::size_t stage = 1; stage < quarter; stage *= 2) {
+  for (std::size_t stage = 1; stage < square; stage *= 2) {
 #pragma GCC unroll 2
-    for (std::size_t i = 0; i < quarter / 2; ++i) {
-      y[2 * i] = xsimd::zip_lo(x[i], x[i + quarter / 2]);
-      y[2 * i + 1] = xsimd::zip_hi(x[i], x[i + quarter / 2]);
+    for (std::size_t i = 0; i < square / 2; ++i) {
+      y[2 * i] = xsimd::zip_lo(x[i], x[i + square / 2]);
+      y[2 * i + 1] = xsimd::zip_hi(x[i], x[i + square / 2]);
     }
 #pragma GCC unroll 4
-    for (std::size_t i = 0; i < quarter; ++i) x[i] = y[i];
+    for (std::size_t i = 0; i < square; ++i) x[i] = y[i];
   }
 #pragma GCC unroll 4
-  for (std::size_t i = 0; i < quarter; ++i) x[i].store_unaligned(to + i * width);
+  for (std::size_t i = 0; i < square; ++i) x[i].store_unaligned(to + i * width);
 }
-#endif
 
 /// to[l][j] = b[j][l] for j < width and l < k. Beyond `columns` stand copies of the last one, which nobody stores.
 void pack_panel(const Real* b, std::size_t ldb, std::size_t columns, std::size_t k, Real* to, std::size_t width) {
@@ -176,18 +197,28 @@ void pack_panel(const Real* b, std::size_t ldb, std::size_t columns, std::size_t
     const Real* row[lanes];
     for (std::size_t i = 0; i < lanes; ++i) row[i] = b + std::min(j + i, columns - 1) * ldb;
     std::size_t l = 0;
-#ifdef __AVX512F__
-    for (; l + lanes / 4 <= k; l += lanes / 4) transpose_quarter(row, l, to + l * width, width);
-#endif
+    for (; l + square <= k; l += square) transpose_squares(row, l, to + l * width, width);
     for (; l < k; ++l)
       for (std::size_t i = 0; i < lanes; ++i) to[l * width + i] = row[i][l];
   }
 }
 
-void pack(const Real* b, std::size_t ldb, std::size_t n, std::size_t k, Real* to) {
-  std::size_t j = 0;
-  for (; j + panel <= n; j += panel) pack_panel(b + j * ldb, ldb, panel, k, to + j * k, panel);
-  for (; j < n; j += lanes) pack_panel(b + j * ldb, ldb, std::min(lanes, n - j), k, to + j * k, lanes);
+/// The same of a matrix that is not turned: to[l][j] = b[l][j]. Beyond `columns` stand zeros.
+void copy_panel(const Real* b, std::size_t ldb, std::size_t columns, std::size_t k, Real* to, std::size_t width) {
+  for (std::size_t j = 0; j < width; j += lanes, to += lanes) {
+    const Part part(std::min(lanes, columns - j));
+    for (std::size_t l = 0; l < k; ++l) part.load(b + l * ldb + j).store_unaligned(to + l * width);
+  }
+}
+
+void pack(bool turned, const Real* b, std::size_t ldb, std::size_t n, std::size_t k, Real* to) {
+  for (std::size_t j = 0; j < n; j += panel) {
+    const std::size_t columns = std::min(panel, n - j), width = columns > lanes ? panel : lanes;
+    if (turned)
+      pack_panel(b + j * ldb, ldb, columns, k, to + j * k, width);
+    else
+      copy_panel(b + j, ldb, columns, k, to + j * k, width);
+  }
 }
 
 /// This thread's memory for packed blocks; it only grows.
@@ -206,6 +237,34 @@ std::size_t part(std::size_t whole, std::size_t longest, std::size_t unit) {
   return round_up((whole + parts - 1) / parts, unit);
 }
 
+std::size_t packed_strip(std::size_t height, std::size_t k) { return height * k + lanes; }
+
+/// The rows of C, cut into strips of which the first `higher` have a row more than the others.
+struct Strips {
+  explicit Strips(std::size_t m) : count((m + tile_rows - 1) / tile_rows), rows(m / count), higher(m - count * rows) {}
+  std::size_t height(std::size_t i) const { return rows + (i < higher ? 1 : 0); }
+
+  std::size_t count, rows, higher;
+};
+
+/// Packs strips first, first + 1, ... of a turned A: element r of row l of a strip of height h stands at l h + r of it.
+/// A strip takes packed_strip(h, k), because registers are stored whole.
+void pack_strips(const Real* a, std::size_t lda, const Strips& strips, std::size_t first, std::size_t count,
+                 std::size_t k, Real* to) {
+  for (std::size_t i = first; i < first + count; ++i) {
+    const std::size_t height = strips.height(i), whole = (height - 1) / lanes * lanes;
+    const Part rest(height - whole);
+    for (std::size_t l = 0; l < k; ++l) {
+      const Real* from = a + l * lda;
+      for (std::size_t r = 0; r < whole; r += lanes)
+        Batch::load_unaligned(from + r).store_unaligned(to + l * height + r);
+      rest.load(from + whole).store_unaligned(to + l * height + whole);
+    }
+    a += height;
+    to += packed_strip(height, k);
+  }
+}
+
 void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
               std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc, const Real* bias,
               bool relu) {
@@ -214,12 +273,16 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
   if (m == 0 || n == 0) return;
   const std::size_t k_block = part(k, longest_block, 8);
   const std::size_t n_block = n * k_block <= block_size ? n : part(n, block_size / k_block / panel * panel, panel);
-  const std::size_t strips = m <= tile_rows ? 1 : (m + tile_rows - 1) / tile_rows;
-  const std::size_t rows = strips == 1 ? m : m / strips, higher_strips = m - strips * rows;
+  const Strips strips(m);
 
-  const bool copy_a = !turn_a && lda * sizeof(Real) % 4096 == 0 && n >= 2 * panel;
-  const std::size_t b_size = turn_b ? round_up(n_block, lanes) * k_block : 0;
-  Real* const packed = turn_b || copy_a ? memory(b_size + (copy_a ? tile_rows * (k_block + lanes) : 0)) : nullptr;
+  const bool copy_a = turn_a ? n >= 4 * panel : n >= 2 * panel && lda * sizeof(Real) % 4096 == 0;
+  const bool pack_b = turn_b || strips.count >= 8;
+  const std::size_t b_size = pack_b ? round_up(n_block, lanes) * k_block : 0;
+  const std::size_t a_size = !copy_a  ? 0
+                             : turn_a ? strips_at_once * packed_strip(tile_rows, k_block)
+                                      : tile_rows * (k_block + lanes);
+  Real* const b_packed = memory(b_size + a_size);
+  Real* const a_copy = copy_a ? b_packed + b_size : nullptr;
   for (std::size_t j = 0; j < n; j += n_block) {
     for (std::size_t l = 0; l < k; l += k_block) {
       Strip s{std::min(n_block, n - j),
@@ -229,21 +292,27 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
               lda,
               b + (turn_b ? j * ldb + l : l * ldb + j),
               ldb,
-              turn_b,
+              pack_b,
               l == 0 ? beta : Real(1),
               c + j,
               ldc,
-              copy_a ? packed + b_size : nullptr,
+              a_copy,
               bias == nullptr || l > 0 ? nullptr : bias + j,
               relu};
-      if (turn_b) {
-        pack(s.b, ldb, s.n, s.k, packed);
-        s.b = packed;
+      if (pack_b) {
+        pack(turn_b, s.b, ldb, s.n, s.k, b_packed);
+        s.b = b_packed;
       }
-      for (std::size_t i = 0; i < strips; ++i) {
-        const std::size_t height = rows + (i < higher_strips ? 1 : 0);
+      const Real* next = s.a;
+      for (std::size_t i = 0; i < strips.count; ++i) {
+        const std::size_t height = strips.height(i);
+        if (turn_a && copy_a && i % strips_at_once == 0) {
+          pack_strips(next, lda, strips, i, std::min(strips_at_once, strips.count - i), s.k, a_copy);
+          s.a = a_copy;
+        }
         (turn_a ? by_columns : by_rows)[height - 1](s);
-        s.a += turn_a ? height : height * lda;
+        s.a += !turn_a ? height * lda : copy_a ? packed_strip(height, s.k) : height;
+        next += height;
         s.c += height * ldc;
       }
     }

@@ -3,6 +3,7 @@
 #include "autograd/kernels/elementwise.hpp"
 #include "autograd/kernels/simd.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -48,33 +49,48 @@ void softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size_t n
   map([inner](Batch p, Batch g) { return p * (g - Batch(inner)); }, n, dx, y, dy);
 }
 
-void softmax_prefix(Real* x, std::size_t visible, std::size_t width, bool subtract_max) {
-  if (visible == 0) {
-    std::fill_n(x, width, Real(0));
-    return;
-  }
-  const Batch hidden(-std::numeric_limits<Real>::infinity());
-  // Only the last register of the prefix holds elements that are hidden.
-  const std::size_t last = (visible - 1) / lanes * lanes;
-  const auto load = [=](std::size_t i) {
-    const Batch value = Batch::load_unaligned(x + i);
-    return i < last ? value : xsimd::select(lane_index() < Batch(static_cast<Real>(visible - last)), value, hidden);
+namespace {
+
+/// At most this many rows go through each pass together: what a row waits for, the others fill.
+constexpr std::size_t rows_at_once = 8;
+
+void softmax_prefixes_at_once(Real* x, const std::size_t* visible, std::size_t rows, std::size_t width,
+                              bool subtract_max) {
+  const auto load = [=](std::size_t r, std::size_t i) {
+    const Batch value = Batch::load_unaligned(x + r * width + i);
+    if (i + lanes <= visible[r]) return value;
+    return xsimd::select(lane_index() < Batch(static_cast<Real>(visible[r] - i)), value,
+                         Batch(-std::numeric_limits<Real>::infinity()));
   };
-  Batch shift(Real(0));
-  if (subtract_max) {
-    shift = hidden;
-    for (std::size_t i = 0; i <= last; i += lanes) shift = xsimd::max(shift, load(i));
-    shift = Batch(horizontal_max(shift));
+  Real shift[rows_at_once] = {}, inverse[rows_at_once];
+  for (std::size_t r = 0; subtract_max && r < rows; ++r) {
+    Batch largest(-std::numeric_limits<Real>::infinity());
+    for (std::size_t i = 0; i < visible[r]; i += lanes) largest = xsimd::max(largest, load(r, i));
+    shift[r] = horizontal_max(largest);
   }
-  Batch total(Real(0));
-  for (std::size_t i = 0; i <= last; i += lanes) {
-    const Batch e = exp(load(i) - shift);
-    e.store_unaligned(x + i);
-    total += e;
+  for (std::size_t r = 0; r < rows; ++r) {
+    Batch total(Real(0));
+    for (std::size_t i = 0; i < visible[r]; i += lanes) {
+      const Batch u = load(r, i) - Batch(shift[r]);
+      const Batch e = subtract_max ? xsimd::exp(u) : exp(u);  // below the maximum it cannot overflow
+      e.store_unaligned(x + r * width + i);
+      total += e;
+    }
+    inverse[r] = 1 / xsimd::hadd(total);
   }
-  const Batch inverse(1 / xsimd::hadd(total));
-  for (std::size_t i = 0; i <= last; i += lanes) (Batch::load_unaligned(x + i) * inverse).store_unaligned(x + i);
-  std::fill(x + last + lanes, x + width, Real(0));
+  for (std::size_t r = 0; r < rows; ++r) {
+    Real* row = x + r * width;
+    std::size_t i = 0;
+    for (; i < visible[r]; i += lanes) (Batch::load_unaligned(row + i) * Batch(inverse[r])).store_unaligned(row + i);
+    for (; i < width; i += lanes) Batch(Real(0)).store_unaligned(row + i);
+  }
+}
+
+}  // namespace
+
+void softmax_prefixes(Real* x, const std::size_t* visible, std::size_t rows, std::size_t width, bool subtract_max) {
+  for (std::size_t r = 0; r < rows; r += rows_at_once)
+    softmax_prefixes_at_once(x + r * width, visible + r, std::min(rows_at_once, rows - r), width, subtract_max);
 }
 
 void softmax_marked_backward(const Real* marked_y, Real keep_scale, Real* dy, std::size_t width) {

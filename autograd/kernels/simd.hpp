@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 /// Loops over raw pointers in SIMD registers. The last, incomplete register is filled with `padding`, so an element's
@@ -25,30 +26,75 @@ inline Batch exp(Batch x) {
   return xsimd::select(y == infinity, root * root, y);
 }
 
-/// The first `count` <= lanes elements at x; the rest is `padding`.
-inline Batch load_part(const Real* x, std::size_t count, Real padding = 0) {
-#if defined(__AVX512F__) && defined(SURD_DOUBLE)
-  return _mm512_mask_loadu_pd(Batch(padding), static_cast<__mmask8>((1U << count) - 1), x);
-#elif defined(__AVX512F__)
-  return _mm512_mask_loadu_ps(Batch(padding), static_cast<__mmask16>((1U << count) - 1), x);
-#else
-  alignas(64) Real buffer[lanes];
-  std::fill(std::copy_n(x, count, buffer), buffer + lanes, padding);
-  return Batch::load_aligned(buffer);
-#endif
-}
+/// The first `count` <= lanes elements of a register. Memory behind them is neither read nor written.
+class Part {
+ public:
+#if defined(__AVX512F__)
+  explicit Part(std::size_t count) : mask_(static_cast<Mask>((1U << count) - 1)) {}
+#ifdef SURD_DOUBLE
+  Batch load(const Real* x, Real padding = 0) const { return _mm512_mask_loadu_pd(Batch(padding), mask_, x); }
+  void store(Batch value, Real* y) const { _mm512_mask_storeu_pd(y, mask_, value); }
 
-inline void store_part(Batch value, Real* y, std::size_t count) {
-#if defined(__AVX512F__) && defined(SURD_DOUBLE)
-  _mm512_mask_storeu_pd(y, static_cast<__mmask8>((1U << count) - 1), value);
-#elif defined(__AVX512F__)
-  _mm512_mask_storeu_ps(y, static_cast<__mmask16>((1U << count) - 1), value);
+ private:
+  using Mask = __mmask8;
 #else
-  alignas(64) Real buffer[lanes];
-  value.store_aligned(buffer);
-  std::copy_n(buffer, count, y);
+  Batch load(const Real* x, Real padding = 0) const { return _mm512_mask_loadu_ps(Batch(padding), mask_, x); }
+  void store(Batch value, Real* y) const { _mm512_mask_storeu_ps(y, mask_, value); }
+
+ private:
+  using Mask = __mmask16;
 #endif
-}
+  Mask mask_;
+#elif defined(__AVX__)
+  explicit Part(std::size_t count)
+      : count_(count), mask_(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones + lanes - count))) {}
+#ifdef SURD_DOUBLE
+  Batch load(const Real* x, Real padding = 0) const {
+    return _mm256_blendv_pd(Batch(padding), _mm256_maskload_pd(x, mask_), _mm256_castsi256_pd(mask_));
+  }
+  void store(Batch value, Real* y) const { _mm256_maskstore_pd(y, mask_, value); }
+
+ private:
+  static constexpr std::int64_t ones[2 * lanes] = {-1, -1, -1, -1};
+#else
+  Batch load(const Real* x, Real padding = 0) const {
+    return _mm256_blendv_ps(Batch(padding), _mm256_maskload_ps(x, mask_), _mm256_castsi256_ps(mask_));
+  }
+  /// By halves: a masked store takes some forty micro-operations on AMD's processors before Zen 4.
+  void store(Batch value, Real* y) const {
+    if (count_ == lanes) return value.store_unaligned(y);
+    __m128 left = _mm256_castps256_ps128(value);
+    if ((count_ & 4) != 0) _mm_storeu_ps(y, left), left = _mm256_extractf128_ps(value, 1), y += 4;
+    if ((count_ & 2) != 0) _mm_storel_pi(reinterpret_cast<__m64*>(y), left), left = _mm_movehl_ps(left, left), y += 2;
+    if ((count_ & 1) != 0) _mm_store_ss(y, left);
+  }
+
+ private:
+  static constexpr std::int32_t ones[2 * lanes] = {-1, -1, -1, -1, -1, -1, -1, -1};
+#endif
+  std::size_t count_;
+  __m256i mask_;
+#else
+  explicit Part(std::size_t count) : count_(count) {}
+  Batch load(const Real* x, Real padding = 0) const {
+    alignas(64) Real buffer[lanes];
+    std::fill(std::copy_n(x, count_, buffer), buffer + lanes, padding);
+    return Batch::load_aligned(buffer);
+  }
+  void store(Batch value, Real* y) const {
+    alignas(64) Real buffer[lanes];
+    value.store_aligned(buffer);
+    std::copy_n(buffer, count_, y);
+  }
+
+ private:
+  std::size_t count_;
+#endif
+};
+
+/// The first `count` <= lanes elements at x; the rest is `padding`.
+inline Batch load_part(const Real* x, std::size_t count, Real padding = 0) { return Part(count).load(x, padding); }
+inline void store_part(Batch value, Real* y, std::size_t count) { Part(count).store(value, y); }
 
 /// 0, 1, 2, ...
 inline Batch lane_index() {
@@ -63,6 +109,10 @@ inline Real horizontal_max(Batch x) {
   return _mm512_reduce_max_pd(x);
 #elif defined(__AVX512F__)
   return _mm512_reduce_max_ps(x);
+#elif defined(__AVX__) && !defined(SURD_DOUBLE)
+  const __m128 four = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+  const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 #else
   alignas(64) Real half[lanes];
   x.store_aligned(half);

@@ -168,7 +168,9 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   Shown shown_scores(tape, s), shown_weights(tape, s);
   std::vector<std::vector<Real>> biases;  // a head
   for (std::size_t h = 0; bias && h < s.heads; ++h) biases.push_back(bias_by_distance(arguments, h));
+  std::vector<std::size_t> visible(s.queries);
   for (std::size_t b = 0; b < s.batch; ++b) {
+    for (std::size_t t = 0; t < s.queries; ++t) visible[t] = visible_keys(b, t, s, arguments);
     for (std::size_t h = 0; h < s.heads; ++h) {
       Real* p = weights.data() + head(b, h);
       blas::gemm(no, yes, s.queries, s.keys, s.key_width, factor, q.value().data() + q_at(b, h), q_row,
@@ -177,9 +179,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
         subtract_distances(p, arguments.distance_slopes[h], s, arguments.first_position);
       if (bias) add_biases(p, biases[h], s);
       shown_scores.copy(p, b, h, arguments, std::numeric_limits<Real>::quiet_NaN());
-      for (std::size_t t = 0; t < s.queries; ++t)
-        kernels::softmax_prefix(p + t * s.row(), visible_keys(b, t, s, arguments), s.row(),
-                                arguments.subtract_max == SubtractMax::yes);
+      kernels::softmax_prefixes(p, visible.data(), s.queries, s.row(), arguments.subtract_max == SubtractMax::yes);
       shown_weights.copy(p, b, h, arguments, 0);
     }
     if (drop)

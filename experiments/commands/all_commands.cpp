@@ -38,6 +38,7 @@ static CommandTable all_commands() {
 
   table.add_group("bench", "Measure speed");
   COMMAND(add_bench_step);
+  COMMAND(add_bench_products);
   COMMAND(add_bench_overhead);
   COMMAND(add_bench_decode);
   COMMAND(add_bench_growth);

@@ -123,7 +123,7 @@ TEST_CASE("the gradient of softmax behind marked dropout") {
         CAPTURE(visible);
         const kernels::DropoutDraws draws{stream, 13, kernels::DropoutRate(rate)};
         Reals marked = draw(width, 1), dx = draw(width, 2);
-        kernels::softmax_prefix(marked.data(), visible, width, true);
+        kernels::softmax_prefixes(marked.data(), &visible, 1, width, true);
         const Reals y = marked, dy = dx;
         kernels::mark_dropped(draws, marked.data(), width);
         kernels::softmax_marked_backward(marked.data(), draws.rate.keep_scale, dx.data(), width);

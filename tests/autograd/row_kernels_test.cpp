@@ -79,7 +79,7 @@ TEST_CASE("softmax over a prefix of a row") {
           Reals y = x;
           y.resize(width, beyond);
           y.push_back(7);  // not of the row
-          kernels::softmax_prefix(y.data(), visible, width, subtract_max);
+          kernels::softmax_prefixes(y.data(), &visible, 1, width, subtract_max);
           CHECK(difference(y, exact) < (subtract_max ? 8 : 16) * eps);
           CHECK_UNARY(std::all_of(y.begin() + static_cast<std::ptrdiff_t>(visible), y.end() - 1,
                                   [](Real v) { return v == 0; }));
@@ -88,6 +88,18 @@ TEST_CASE("softmax over a prefix of a row") {
       }
     }
   }
+}
+
+TEST_CASE("softmax of many prefixes is that of each") {
+  constexpr std::size_t rows = 21, width = 48;
+  Reals together = draw(rows * width, 1, 3);
+  std::vector<std::size_t> visible(rows);
+  for (std::size_t r = 0; r < rows; ++r) visible[r] = (7 * r) % (width + 1);
+  Reals alone = together;
+  kernels::softmax_prefixes(together.data(), visible.data(), rows, width, true);
+  for (std::size_t r = 0; r < rows; ++r)
+    kernels::softmax_prefixes(alone.data() + r * width, &visible[r], 1, width, true);
+  CHECK(together == alone);
 }
 
 TEST_CASE("log_softmax rows") {

@@ -14,30 +14,32 @@ constexpr auto yes = blas::Transpose::yes;
 
 }  // namespace
 
-LibraryProducts::LibraryProducts(const BenchShape& shape) : shape_(shape) {
+StepProducts::StepProducts(const BenchShape& shape) {
   const std::size_t d = shape.d_model, f = shape.feed_forward_width, layers = shape.layers;
   const std::size_t source = shape.batch_size * shape.source_length, target = shape.batch_size * shape.target_length;
-  projections_ = {{source, d, d, 4 * layers},  // self-attention of the encoder: q, k, v and output
-                  {source, d, f, layers},          {source, f, d, layers},
-                  {target, d, d, 6 * layers},  // self-attention of the decoder; q and output of its cross-attention
-                  {source, d, d, 2 * layers},  // keys and values of the cross-attention
-                  {target, d, f, layers},          {target, f, d, layers},
-                  {target, d, shape.vocabulary, 1}};
-  attentions_ = {{shape.source_length, shape.source_length, layers},
-                 {shape.target_length, shape.target_length, layers},
-                 {shape.target_length, shape.source_length, layers}};
+  projections = {{source, d, d, 4 * layers},  // self-attention of the encoder: q, k, v and output
+                 {source, d, f, layers},          {source, f, d, layers},
+                 {target, d, d, 6 * layers},  // self-attention of the decoder; q and output of its cross-attention
+                 {source, d, d, 2 * layers},  // keys and values of the cross-attention
+                 {target, d, f, layers},          {target, f, d, layers},
+                 {target, d, shape.vocabulary, 1}};
+  attentions = {{shape.source_length, shape.source_length, layers},
+                {shape.target_length, shape.target_length, layers},
+                {shape.target_length, shape.source_length, layers}};
+}
 
+LibraryProducts::LibraryProducts(const BenchShape& shape) : shape_(shape), products_(shape) {
   std::size_t x = 0, y = 0, weight = 0;
-  for (const Projection& p : projections_) {
+  for (const StepProducts::Projection& p : products_.projections) {
     x = std::max(x, p.rows * p.in);
     y = std::max(y, p.rows * p.out);
     weight = std::max(weight, p.in * p.out);
     operations_ += 6.0 * static_cast<double>(p.rows * p.in * p.out * p.count);
   }
-  for (const Attention& a : attentions_)
-    operations_ += 12.0 * static_cast<double>(shape.batch_size * a.queries * a.keys * d * a.count);
+  for (const StepProducts::Attention& a : products_.attentions)
+    operations_ += 12.0 * static_cast<double>(shape.batch_size * a.queries * a.keys * shape.d_model * a.count);
   const std::size_t length = std::max(shape.source_length, shape.target_length);
-  const std::size_t positions = shape.batch_size * length * d;
+  const std::size_t positions = shape.batch_size * length * shape.d_model;
   const auto some = [](std::size_t count) { return full({count}, Real(0.01)); };
   x_ = some(x), dx_ = some(x), y_ = some(y), weight_ = some(weight), dweight_ = some(weight);
   q_ = some(positions), k_ = some(positions), v_ = some(positions), o_ = some(positions), dq_ = some(positions);
@@ -45,13 +47,13 @@ LibraryProducts::LibraryProducts(const BenchShape& shape) : shape_(shape) {
   scores_ = some(shape.batch_size * shape.heads * length * length);
 }
 
-void LibraryProducts::run(const Projection& p) {
+void LibraryProducts::run(const StepProducts::Projection& p) {
   library_gemm(no, yes, p.rows, p.out, p.in, 1, x_.data(), p.in, weight_.data(), p.in, 0, y_.data(), p.out);
   library_gemm(yes, no, p.out, p.in, p.rows, 1, y_.data(), p.out, x_.data(), p.in, 0, dweight_.data(), p.in);
   library_gemm(no, no, p.rows, p.in, p.out, 1, y_.data(), p.out, weight_.data(), p.in, 0, dx_.data(), p.in);
 }
 
-void LibraryProducts::run(const Attention& a) {
+void LibraryProducts::run(const StepProducts::Attention& a) {
   const std::size_t d = shape_.d_model, width = d / shape_.heads;
   for (const bool backward : {false, true}) {
     for (std::size_t b = 0; b < shape_.batch_size; ++b) {
@@ -77,9 +79,9 @@ void LibraryProducts::run(const Attention& a) {
 }
 
 void LibraryProducts::run() {
-  for (const Projection& projection : projections_)
+  for (const StepProducts::Projection& projection : products_.projections)
     for (std::size_t i = 0; i < projection.count; ++i) run(projection);
-  for (const Attention& attention : attentions_)
+  for (const StepProducts::Attention& attention : products_.attentions)
     for (std::size_t i = 0; i < attention.count; ++i) run(attention);
 }
 

@@ -7,6 +7,23 @@
 
 namespace surd {
 
+/// The sizes of the matrix products of one training step.
+struct StepProducts {
+  explicit StepProducts(const BenchShape& shape);
+
+  /// A product x W^T with x [rows, in] and W [out, in], and the two of its gradients, that a step makes `count` times.
+  struct Projection {
+    std::size_t rows, in, out, count;
+  };
+  /// The six products of each head, of `count` modules.
+  struct Attention {
+    std::size_t queries, keys, count;
+  };
+
+  std::vector<Projection> projections;
+  std::vector<Attention> attentions;
+};
+
 /// The matrix products of one training step and nothing else: forward, and the two of backward, of every projection, of
 /// attention head by head, and of the output. The BLAS library computes them all, while a step may use kernels::gemm
 /// and so take less time. Inputs and results stay in the same few buffers, so they are as warm as they can be.
@@ -20,20 +37,11 @@ class LibraryProducts {
   double floating_point_operations() const { return operations_; }
 
  private:
-  /// A product x W^T with x [rows, in] and W [out, in] that a step makes `count` times.
-  struct Projection {
-    std::size_t rows, in, out, count;
-  };
-  struct Attention {
-    std::size_t queries, keys, count;
-  };
-
-  void run(const Projection& projection);
-  void run(const Attention& attention);
+  void run(const StepProducts::Projection& projection);
+  void run(const StepProducts::Attention& attention);
 
   BenchShape shape_;
-  std::vector<Projection> projections_;
-  std::vector<Attention> attentions_;
+  StepProducts products_;
   double operations_ = 0;
   Tensor x_, dx_, y_, weight_, dweight_;     // of the largest projection
   Tensor q_, k_, v_, o_, dq_, scores_, dk_;  // of the longest attention
