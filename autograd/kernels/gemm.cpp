@@ -16,8 +16,8 @@
 //     for each block of k                     the inner axis
 //       pack the block of B                   if it is turned, or read by so many strips that this pays
 //       for each strip of rows of C           as high as a tile, and all about equally high: no narrow rest
-//         copy the strip of A                 if its rows would fall into the same cache sets; if A is turned, with the
-//                                             next strips, of which its rows hold a few elements each
+//         copy the strip of A                 if its rows would fall into the same cache sets; where A is turned, some
+//                                             strips together, because each has but a few elements of its rows
 //         for each panel of two registers     micro-kernel: a tile of C plus strip times panel
 //
 // The micro-kernel holds up to 14 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
@@ -35,9 +35,9 @@ constexpr std::size_t tile_rows = 14;  // of 32 registers, 28 hold sums
 constexpr std::size_t tile_rows = 6;  // of 16 registers, 12 hold sums
 #endif
 constexpr std::size_t panel = 2 * lanes;
-constexpr std::size_t strips_at_once = 96 / tile_rows;          // to be packed
+constexpr std::size_t strips_at_once = 96 / tile_rows;          // of a turned A, to be copied
 constexpr std::size_t longest_block = 512;                      // of k
-constexpr std::size_t block_size = (256 << 10) / sizeof(Real);  // of B: half of the smallest L2 cache in use
+constexpr std::size_t block_size = (256 << 10) / sizeof(Real);  // of B: half of an L2 cache of 512 KB
 
 /// A strip of rows of C for one block of k. Packed panels of B stand one behind the other.
 struct Strip {
@@ -51,7 +51,7 @@ struct Strip {
   Real beta;
   Real* c;
   std::size_t ldc;
-  Real* a_copy;      // null where A is read in place
+  Real* a_copy;      // where the rows of a straight A are to be copied to; null: read in place
   const Real* bias;  // what the sums begin with, a number a column; null for 0
   bool relu;         // the positive part is stored; beta is 0 and alpha 1
 };
@@ -118,8 +118,7 @@ template <bool turn_a, std::size_t rows>
 void multiply(const Strip& s) {
   const Real* a = s.a;
   std::size_t lda = s.lda;
-  if (turn_a && s.a_copy != nullptr) lda = rows;  // packed already
-  if (!turn_a && s.a_copy != nullptr) {
+  if (s.a_copy != nullptr) {
     lda = s.k + lanes;
     for (std::size_t i = 0; i < rows; ++i) std::copy_n(a + i * s.lda, s.k, s.a_copy + i * lda);
     a = s.a_copy;
@@ -144,32 +143,54 @@ constexpr auto multiply_by_rows(std::index_sequence<i...>) {
   return std::array<void (*)(const Strip&), sizeof...(i)>{multiply<turn_a, i + 1>...};
 }
 
-constexpr std::size_t square = 16 / sizeof(Real);  // elements of a quarter (AVX-512) or half (AVX) of a register
+constexpr std::size_t square = 16 / sizeof(Real);  // elements of 128 bits: a quarter, a half, or all of a register
 
 /// A register whose 128 bits each come from every `square`-th row.
 SURD_INLINE inline Batch gather(const Real* const* row, std::size_t l) {
 #ifdef SURD_DOUBLE
-  const auto part = [&](std::size_t i) { return _mm_loadu_pd(row[i * square] + l); };
+  const auto quarter = [&](std::size_t i) { return _mm_loadu_pd(row[i * square] + l); };
 #if defined(__AVX512F__)
-  const __m512d first = _mm512_insertf64x2(_mm512_castpd128_pd512(part(0)), part(1), 1);
-  return _mm512_insertf64x2(_mm512_insertf64x2(first, part(2), 2), part(3), 3);
+  const __m512d first = _mm512_insertf64x2(_mm512_castpd128_pd512(quarter(0)), quarter(1), 1);
+  return _mm512_insertf64x2(_mm512_insertf64x2(first, quarter(2), 2), quarter(3), 3);
 #elif defined(__AVX__)
-  return _mm256_insertf128_pd(_mm256_castpd128_pd256(part(0)), part(1), 1);
+  return _mm256_insertf128_pd(_mm256_castpd128_pd256(quarter(0)), quarter(1), 1);
 #else
-  return part(0);
+  return quarter(0);
 #endif
 #else
-  const auto part = [&](std::size_t i) { return _mm_loadu_ps(row[i * square] + l); };
+  const auto quarter = [&](std::size_t i) { return _mm_loadu_ps(row[i * square] + l); };
 #if defined(__AVX512F__)
-  const __m512 first = _mm512_insertf32x4(_mm512_castps128_ps512(part(0)), part(1), 1);
-  return _mm512_insertf32x4(_mm512_insertf32x4(first, part(2), 2), part(3), 3);
+  const __m512 first = _mm512_insertf32x4(_mm512_castps128_ps512(quarter(0)), quarter(1), 1);
+  return _mm512_insertf32x4(_mm512_insertf32x4(first, quarter(2), 2), quarter(3), 3);
 #elif defined(__AVX__)
-  return _mm256_insertf128_ps(_mm256_castps128_ps256(part(0)), part(1), 1);
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(quarter(0)), quarter(1), 1);
 #else
-  return part(0);
+  return quarter(0);
 #endif
 #endif
 }
+
+/// Elements of both in turn, of the lower or upper half of each 128 bits. (What xsimd calls zip_lo does this up to
+/// version 9.)
+#if defined(SURD_DOUBLE) && defined(__AVX512F__)
+inline Batch zip_lower(Batch x, Batch y) { return _mm512_unpacklo_pd(x, y); }
+inline Batch zip_upper(Batch x, Batch y) { return _mm512_unpackhi_pd(x, y); }
+#elif defined(SURD_DOUBLE) && defined(__AVX__)
+inline Batch zip_lower(Batch x, Batch y) { return _mm256_unpacklo_pd(x, y); }
+inline Batch zip_upper(Batch x, Batch y) { return _mm256_unpackhi_pd(x, y); }
+#elif defined(SURD_DOUBLE)
+inline Batch zip_lower(Batch x, Batch y) { return _mm_unpacklo_pd(x, y); }
+inline Batch zip_upper(Batch x, Batch y) { return _mm_unpackhi_pd(x, y); }
+#elif defined(__AVX512F__)
+inline Batch zip_lower(Batch x, Batch y) { return _mm512_unpacklo_ps(x, y); }
+inline Batch zip_upper(Batch x, Batch y) { return _mm512_unpackhi_ps(x, y); }
+#elif defined(__AVX__)
+inline Batch zip_lower(Batch x, Batch y) { return _mm256_unpacklo_ps(x, y); }
+inline Batch zip_upper(Batch x, Batch y) { return _mm256_unpackhi_ps(x, y); }
+#else
+inline Batch zip_lower(Batch x, Batch y) { return _mm_unpacklo_ps(x, y); }
+inline Batch zip_upper(Batch x, Batch y) { return _mm_unpackhi_ps(x, y); }
+#endif
 
 /// to[l][j] = row[j][l] for j < lanes and l < square. What gather() leaves to do is to transpose the squares that lie
 /// in the same 128 bits.
@@ -181,8 +202,8 @@ SURD_INLINE inline void transpose_squares(const Real* const* row, std::size_t l,
   for (std::size_t stage = 1; stage < square; stage *= 2) {
 #pragma GCC unroll 2
     for (std::size_t i = 0; i < square / 2; ++i) {
-      y[2 * i] = xsimd::zip_lo(x[i], x[i + square / 2]);
-      y[2 * i + 1] = xsimd::zip_hi(x[i], x[i + square / 2]);
+      y[2 * i] = zip_lower(x[i], x[i + square / 2]);
+      y[2 * i + 1] = zip_upper(x[i], x[i + square / 2]);
     }
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < square; ++i) x[i] = y[i];
@@ -230,8 +251,8 @@ Real* memory(std::size_t size) {
 
 std::size_t round_up(std::size_t x, std::size_t unit) { return (x + unit - 1) / unit * unit; }
 
-/// How long the parts are if `whole` is cut into about equal ones of at most `longest`, a multiple of `unit`.
-std::size_t part(std::size_t whole, std::size_t longest, std::size_t unit) {
+/// How long blocks are if `whole` is cut into about equal ones of at most `longest`, a multiple of `unit`.
+std::size_t block_length(std::size_t whole, std::size_t longest, std::size_t unit) {
   if (whole <= longest) return whole;
   const std::size_t parts = (whole + longest - 1) / longest;
   return round_up((whole + parts - 1) / parts, unit);
@@ -243,6 +264,7 @@ std::size_t packed_strip(std::size_t height, std::size_t k) { return height * k 
 struct Strips {
   explicit Strips(std::size_t m) : count((m + tile_rows - 1) / tile_rows), rows(m / count), higher(m - count * rows) {}
   std::size_t height(std::size_t i) const { return rows + (i < higher ? 1 : 0); }
+  std::size_t begin(std::size_t i) const { return i * rows + std::min(i, higher); }
 
   std::size_t count, rows, higher;
 };
@@ -271,8 +293,9 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
   static constexpr auto by_rows = multiply_by_rows<false>(std::make_index_sequence<tile_rows>());
   static constexpr auto by_columns = multiply_by_rows<true>(std::make_index_sequence<tile_rows>());
   if (m == 0 || n == 0) return;
-  const std::size_t k_block = part(k, longest_block, 8);
-  const std::size_t n_block = n * k_block <= block_size ? n : part(n, block_size / k_block / panel * panel, panel);
+  const std::size_t k_block = block_length(k, longest_block, 8);
+  const std::size_t n_block =
+      n * k_block <= block_size ? n : block_length(n, block_size / k_block / panel * panel, panel);
   const Strips strips(m);
 
   const bool copy_a = turn_a ? n >= 4 * panel : n >= 2 * panel && lda * sizeof(Real) % 4096 == 0;
@@ -282,7 +305,7 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
                              : turn_a ? strips_at_once * packed_strip(tile_rows, k_block)
                                       : tile_rows * (k_block + lanes);
   Real* const b_packed = memory(b_size + a_size);
-  Real* const a_copy = copy_a ? b_packed + b_size : nullptr;
+  Real* const a_copy = b_packed + b_size;
   for (std::size_t j = 0; j < n; j += n_block) {
     for (std::size_t l = 0; l < k; l += k_block) {
       Strip s{std::min(n_block, n - j),
@@ -296,23 +319,24 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
               l == 0 ? beta : Real(1),
               c + j,
               ldc,
-              a_copy,
+              copy_a && !turn_a ? a_copy : nullptr,
               bias == nullptr || l > 0 ? nullptr : bias + j,
               relu};
       if (pack_b) {
         pack(turn_b, s.b, ldb, s.n, s.k, b_packed);
         s.b = b_packed;
       }
-      const Real* next = s.a;
+      const Real* const block = s.a;
       for (std::size_t i = 0; i < strips.count; ++i) {
         const std::size_t height = strips.height(i);
-        if (turn_a && copy_a && i % strips_at_once == 0) {
-          pack_strips(next, lda, strips, i, std::min(strips_at_once, strips.count - i), s.k, a_copy);
+        const bool packed_a = turn_a && copy_a;
+        if (packed_a && i % strips_at_once == 0) {
+          pack_strips(block + strips.begin(i), lda, strips, i, std::min(strips_at_once, strips.count - i), s.k, a_copy);
           s.a = a_copy;
         }
+        if (packed_a) s.lda = height;
         (turn_a ? by_columns : by_rows)[height - 1](s);
-        s.a += !turn_a ? height * lda : copy_a ? packed_strip(height, s.k) : height;
-        next += height;
+        s.a += packed_a ? packed_strip(height, s.k) : turn_a ? height : height * lda;
         s.c += height * ldc;
       }
     }

@@ -51,7 +51,8 @@ void softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size_t n
 
 namespace {
 
-/// At most this many rows go through each pass together: what a row waits for, the others fill.
+/// So many rows go through a pass before the next pass begins: a processor works at some of them at once, because none
+/// waits for another.
 constexpr std::size_t rows_at_once = 8;
 
 void softmax_prefixes_at_once(Real* x, const std::size_t* visible, std::size_t rows, std::size_t width,

@@ -26,39 +26,50 @@ inline Batch exp(Batch x) {
   return xsimd::select(y == infinity, root * root, y);
 }
 
-/// The first `count` <= lanes elements of a register. Memory behind them is neither read nor written.
+/// The first `count` <= lanes elements of a register: load() gives zeros behind them, and memory there is neither read
+/// nor written.
+#if defined(__AVX512F__)
 class Part {
  public:
-#if defined(__AVX512F__)
   explicit Part(std::size_t count) : mask_(static_cast<Mask>((1U << count) - 1)) {}
 #ifdef SURD_DOUBLE
-  Batch load(const Real* x, Real padding = 0) const { return _mm512_mask_loadu_pd(Batch(padding), mask_, x); }
-  void store(Batch value, Real* y) const { _mm512_mask_storeu_pd(y, mask_, value); }
-
- private:
   using Mask = __mmask8;
+  Batch load(const Real* x) const { return _mm512_maskz_loadu_pd(mask_, x); }
+  Batch load(const Real* x, Real padding) const { return _mm512_mask_loadu_pd(Batch(padding), mask_, x); }
+  void store(Batch value, Real* y) const { _mm512_mask_storeu_pd(y, mask_, value); }
 #else
-  Batch load(const Real* x, Real padding = 0) const { return _mm512_mask_loadu_ps(Batch(padding), mask_, x); }
+  using Mask = __mmask16;
+  Batch load(const Real* x) const { return _mm512_maskz_loadu_ps(mask_, x); }
+  Batch load(const Real* x, Real padding) const { return _mm512_mask_loadu_ps(Batch(padding), mask_, x); }
   void store(Batch value, Real* y) const { _mm512_mask_storeu_ps(y, mask_, value); }
+#endif
 
  private:
-  using Mask = __mmask16;
-#endif
   Mask mask_;
-#elif defined(__AVX__)
+};
+#elif defined(__AVX__) && defined(SURD_DOUBLE)
+class Part {
+ public:
   explicit Part(std::size_t count)
-      : count_(count), mask_(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones + lanes - count))) {}
-#ifdef SURD_DOUBLE
-  Batch load(const Real* x, Real padding = 0) const {
-    return _mm256_blendv_pd(Batch(padding), _mm256_maskload_pd(x, mask_), _mm256_castsi256_pd(mask_));
+      : mask_(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones + lanes - count))) {}
+  Batch load(const Real* x) const { return _mm256_maskload_pd(x, mask_); }
+  Batch load(const Real* x, Real padding) const {
+    return _mm256_blendv_pd(Batch(padding), load(x), _mm256_castsi256_pd(mask_));
   }
   void store(Batch value, Real* y) const { _mm256_maskstore_pd(y, mask_, value); }
 
  private:
   static constexpr std::int64_t ones[2 * lanes] = {-1, -1, -1, -1};
-#else
-  Batch load(const Real* x, Real padding = 0) const {
-    return _mm256_blendv_ps(Batch(padding), _mm256_maskload_ps(x, mask_), _mm256_castsi256_ps(mask_));
+  __m256i mask_;
+};
+#elif defined(__AVX__)
+class Part {
+ public:
+  explicit Part(std::size_t count)
+      : count_(count), mask_(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones + lanes - count))) {}
+  Batch load(const Real* x) const { return _mm256_maskload_ps(x, mask_); }
+  Batch load(const Real* x, Real padding) const {
+    return _mm256_blendv_ps(Batch(padding), load(x), _mm256_castsi256_ps(mask_));
   }
   /// By halves: a masked store takes some forty micro-operations on AMD's processors before Zen 4.
   void store(Batch value, Real* y) const {
@@ -71,10 +82,12 @@ class Part {
 
  private:
   static constexpr std::int32_t ones[2 * lanes] = {-1, -1, -1, -1, -1, -1, -1, -1};
-#endif
   std::size_t count_;
   __m256i mask_;
+};
 #else
+class Part {
+ public:
   explicit Part(std::size_t count) : count_(count) {}
   Batch load(const Real* x, Real padding = 0) const {
     alignas(64) Real buffer[lanes];
@@ -89,11 +102,12 @@ class Part {
 
  private:
   std::size_t count_;
-#endif
 };
+#endif
 
-/// The first `count` <= lanes elements at x; the rest is `padding`.
-inline Batch load_part(const Real* x, std::size_t count, Real padding = 0) { return Part(count).load(x, padding); }
+/// The first `count` <= lanes elements at x; the rest is 0, or `padding`.
+inline Batch load_part(const Real* x, std::size_t count) { return Part(count).load(x); }
+inline Batch load_part(const Real* x, std::size_t count, Real padding) { return Part(count).load(x, padding); }
 inline void store_part(Batch value, Real* y, std::size_t count) { Part(count).store(value, y); }
 
 /// 0, 1, 2, ...

@@ -1,5 +1,6 @@
 #include "autograd/kernels/gemm.hpp"
 
+#include "autograd/kernels/simd.hpp"
 #include "tests/autograd/reals.hpp"
 #include "tests/tensors.hpp"
 
@@ -110,6 +111,8 @@ TEST_CASE("the kernel is exact across its blocks") {
   CHECK(wrong_turns({false, false, 15, 1100, 515, 1, Real(0.5), 3}) == 0);  // two of k by several of n
   CHECK(wrong_turns({false, false, 29, 128, 1024}) == 0);                   // rows a multiple of 4 KB apart
   CHECK(wrong_turns({false, false, 1024, 128, 33}) == 0);
+  CHECK(wrong_turns({false, false, 101, 11 * kernels::lanes - 1, 530}) == 0);  // the last register of a panel in part
+  CHECK(wrong_turns({false, false, 101, 100 * kernels::lanes + 3, 600, 1, 1, 2}) == 0);
 }
 
 TEST_CASE("the kernel gives NaN for NaN and infinity for infinity") {
@@ -132,7 +135,7 @@ TEST_CASE("the kernel gives NaN for NaN and infinity for infinity") {
 
 TEST_CASE("an element's bits do not depend on the size or place of its tile") {
   const random::Stream stream(7, "test", "gemm kernel");
-  const std::size_t m = 31, n = 53, k = 77;
+  const std::size_t m = 150, n = 53, k = 77;  // so many rows that B is packed, which it is not for a single one
   std::vector<Real> a(m * k), b(k * n), whole(m * n), single(1);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<Real>(stream.uniform(i));
   for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<Real>(stream.uniform(a.size() + i));

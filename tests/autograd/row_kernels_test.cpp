@@ -95,11 +95,15 @@ TEST_CASE("softmax of many prefixes is that of each") {
   Reals together = draw(rows * width, 1, 3);
   std::vector<std::size_t> visible(rows);
   for (std::size_t r = 0; r < rows; ++r) visible[r] = (7 * r) % (width + 1);
-  Reals alone = together;
-  kernels::softmax_prefixes(together.data(), visible.data(), rows, width, true);
-  for (std::size_t r = 0; r < rows; ++r)
-    kernels::softmax_prefixes(alone.data() + r * width, &visible[r], 1, width, true);
-  CHECK(together == alone);
+  const Reals start = together;
+  for (const bool subtract_max : {true, false}) {
+    together = start;
+    Reals alone = start;
+    kernels::softmax_prefixes(together.data(), visible.data(), rows, width, subtract_max);
+    for (std::size_t r = 0; r < rows; ++r)
+      kernels::softmax_prefixes(alone.data() + r * width, &visible[r], 1, width, subtract_max);
+    CHECK(together == alone);
+  }
 }
 
 TEST_CASE("log_softmax rows") {

@@ -21,7 +21,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using blas::Transpose;
 
-/// op(A) [m, k] times op(B) [k, n], as a step makes it: of whole matrices, or of a head's columns of wider ones.
+/// op(A) [m, k] times op(B) [k, n], as a step makes it: of whole matrices, or of a head's columns of wider ones, whose
+/// scores have rows of whole registers.
 struct Product {
   Transpose a, b;
   std::size_t m, n, k, lda, ldb, ldc;
@@ -48,9 +49,10 @@ std::vector<Product> products_of(const BenchShape& shape) {
   }
   const std::size_t d = shape.d_model, head = d / shape.heads;
   for (const auto& [queries, keys, count] : sizes.attentions) {
-    add({no, yes, queries, keys, head, d, d, keys});
-    add({no, no, queries, head, keys, keys, d, d});
-    add({yes, no, keys, head, queries, keys, d, d});
+    const std::size_t row = (keys + 15) / 16 * 16;
+    add({no, yes, queries, keys, head, d, d, row});
+    add({no, no, queries, head, keys, row, d, d});
+    add({yes, no, keys, head, queries, row, d, d});
   }
   return products;
 }
@@ -58,11 +60,11 @@ std::vector<Product> products_of(const BenchShape& shape) {
 /// Multiplications and additions a second, in 1e9, of one core that has nothing to load or to store.
 double peak_gflops() {
   using kernels::Batch;
-  constexpr std::size_t sums = 12, repeats = 100'000;  // more sums than a result takes steps to come
+  constexpr std::size_t sums = 12, repeats = 100'000;  // more sums than are under way at once
   Batch sum[sums];
   std::fill_n(sum, sums, Batch(Real(1)));
-  const volatile Real near_one = 1;  // or the compiler would compute the result
-  const Batch x(near_one), y(Real(0));
+  const volatile Real one = 1;  // a constant, the compiler would use it to compute the result itself
+  const Batch x(one), y(Real(0));
   const auto work = [&] {
     for (std::size_t i = 0; i < repeats; ++i)
 #pragma GCC unroll 12
