@@ -1,9 +1,18 @@
 #pragma once
 
+#include <stdexcept>
 #include <string>
 
 namespace surd::test {
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// What stands between the first `before` and the next `after`. Throws where either is missing.
+inline std::string between(const std::string& text, const std::string& before, const std::string& after) {
+  const auto found = text.find(before), from = found + before.size();
+  const auto end = found == std::string::npos ? found : text.find(after, from);
+  if (end == std::string::npos) throw std::runtime_error("nothing stands between '" + before + "' and '" + after + "'");
+  return text.substr(from, end - from);
+}
 
 }  // namespace surd::test

@@ -19,7 +19,8 @@ surd_tests(study IN experiments/study LIBRARY commands FLOAT
   comparisons_test.cpp
   decidability_test.cpp
   pilot_test.cpp
-  report_test.cpp
+  report/forest_test.cpp
+  report/report_test.cpp
   statistics_test.cpp
   study_arms_test.cpp
   study_checks_test.cpp
@@ -32,8 +33,9 @@ surd_tests(study IN experiments/study LIBRARY commands FLOAT
   study_publish_test.cpp
   study_reading_test.cpp
   study_reuse_test.cpp
-  study_running_test.cpp)
-add_library(surd_report_fixture STATIC experiments/study/report_fixture.cpp)
+  study_running_test.cpp
+  tuning_metrics_test.cpp)
+add_library(surd_report_fixture STATIC experiments/study/report/report_fixture.cpp)
 target_link_libraries(surd_report_fixture PUBLIC surd_study PRIVATE surd_warnings)
 surd_compile_quickly(surd_report_fixture)
 surd_precompile(surd_report_fixture program)
@@ -58,10 +60,10 @@ find_program(CHROMEDRIVER chromedriver)
 if(SYSTEM_PYTHON AND CHROMIUM AND CHROMEDRIVER)
   execute_process(COMMAND ${SYSTEM_PYTHON} -c "import selenium" RESULT_VARIABLE no_selenium OUTPUT_QUIET ERROR_QUIET)
   if(no_selenium EQUAL 0 AND PLOTLY_SOURCE)
-    add_executable(write_report experiments/study/write_report.cpp)
+    add_executable(write_report experiments/study/report/write_report.cpp)
     target_link_libraries(write_report PRIVATE surd_report_fixture surd_warnings)
     add_test(NAME report_browser
-      COMMAND ${SYSTEM_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/study/report_browser.py --write $<TARGET_FILE:write_report>
+      COMMAND ${SYSTEM_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/study/report/report_browser.py --write $<TARGET_FILE:write_report>
               --chromium ${CHROMIUM} --driver ${CHROMEDRIVER} ${CMAKE_CURRENT_BINARY_DIR}/report-fixture)
     set_tests_properties(report_browser PROPERTIES LABELS experiments TIMEOUT 300)
   endif()

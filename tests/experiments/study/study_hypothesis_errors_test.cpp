@@ -36,8 +36,7 @@ TEST_CASE("what is wrong with a hypothesis is told with its place and a way out"
        "be compared with; let 'arm' leave 'rho' free"},
       {hypothesis("kind: trend, metric: loss, over: rho, expect: rising"),
        "hypotheses[0].over: a trend needs three numbers of 'rho' or more, and arm 'scale=one, rho=low' has one other "
-       "to "
-       "be compared with; of two, a difference says as much"},
+       "to be compared with; of two, a difference says as much"},
       {hypothesis("kind: slope, metric: loss, over: rho, arm: {rho: low}, formula: '1'"),
        "hypotheses[0].over: a slope needs two numbers of 'rho' or more, and arm 'scale=one, rho=low' has no other"},
       {hypothesis("kind: optimum, metric: loss, formula: '1'"),

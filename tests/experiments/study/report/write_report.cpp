@@ -1,4 +1,4 @@
-#include "tests/experiments/study/report_fixture.hpp"
+#include "tests/experiments/study/report/report_fixture.hpp"
 
 #include <filesystem>
 
