@@ -22,9 +22,10 @@ void openblas_set_num_threads(int) __attribute__((weak));
 
 namespace surd::blas {
 
-// By measurements against OpenBLAS 0.3.21, on Zen 3 (AVX2), Zen 4 and Skylake (AVX-512); surd bench products repeats
-// them. Large products are the library's. With AVX-512 it has kernels for up to 100^3 multiplications that are hard to
-// beat unless B is turned, and narrower ones for columns that leave lanes of a register idle.
+// Measured against OpenBLAS 0.3.21, with AVX2 on an EPYC of the third generation; surd bench products repeats it. With
+// AVX-512 the bound on large products follows from whole steps on a Skylake, and the rest was measured on an EPYC: it
+// has kernels for up to 100^3 multiplications that are hard to beat unless B is turned, and narrower ones for columns
+// that leave lanes of a register idle.
 bool by_kernel(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k) {
   using kernels::lanes;
   constexpr std::size_t bits = 8 * lanes * sizeof(Real);

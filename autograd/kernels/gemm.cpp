@@ -143,61 +143,38 @@ constexpr auto multiply_by_rows(std::index_sequence<i...>) {
   return std::array<void (*)(const Strip&), sizeof...(i)>{multiply<turn_a, i + 1>...};
 }
 
-constexpr std::size_t square = 16 / sizeof(Real);  // elements of 128 bits: a quarter, a half, or all of a register
+#ifndef SURD_DOUBLE
+constexpr std::size_t square = 4;  // elements of 128 bits: a quarter, a half, or all of a register
 
-/// A register whose 128 bits each come from every `square`-th row.
-SURD_INLINE inline Batch gather(const Real* const* row, std::size_t l) {
-#ifdef SURD_DOUBLE
-  const auto quarter = [&](std::size_t i) { return _mm_loadu_pd(row[i * square] + l); };
+// join() makes a register of the 128 bits at `l` in every fourth row; zip_lower() and zip_upper() take elements of two
+// registers in turn, from the lower or upper half of each 128 bits. (What xsimd calls zip_lo does so up to version 9.)
 #if defined(__AVX512F__)
-  const __m512d first = _mm512_insertf64x2(_mm512_castpd128_pd512(quarter(0)), quarter(1), 1);
-  return _mm512_insertf64x2(_mm512_insertf64x2(first, quarter(2), 2), quarter(3), 3);
-#elif defined(__AVX__)
-  return _mm256_insertf128_pd(_mm256_castpd128_pd256(quarter(0)), quarter(1), 1);
-#else
-  return quarter(0);
-#endif
-#else
-  const auto quarter = [&](std::size_t i) { return _mm_loadu_ps(row[i * square] + l); };
-#if defined(__AVX512F__)
-  const __m512 first = _mm512_insertf32x4(_mm512_castps128_ps512(quarter(0)), quarter(1), 1);
-  return _mm512_insertf32x4(_mm512_insertf32x4(first, quarter(2), 2), quarter(3), 3);
-#elif defined(__AVX__)
-  return _mm256_insertf128_ps(_mm256_castps128_ps256(quarter(0)), quarter(1), 1);
-#else
-  return quarter(0);
-#endif
-#endif
+SURD_INLINE inline Batch join(const Real* const* row, std::size_t l) {
+  const __m512 first = _mm512_castps128_ps512(_mm_loadu_ps(row[0] + l));
+  const __m512 second = _mm512_insertf32x4(first, _mm_loadu_ps(row[4] + l), 1);
+  const __m512 third = _mm512_insertf32x4(second, _mm_loadu_ps(row[8] + l), 2);
+  return _mm512_insertf32x4(third, _mm_loadu_ps(row[12] + l), 3);
 }
-
-/// Elements of both in turn, of the lower or upper half of each 128 bits. (What xsimd calls zip_lo does this up to
-/// version 9.)
-#if defined(SURD_DOUBLE) && defined(__AVX512F__)
-inline Batch zip_lower(Batch x, Batch y) { return _mm512_unpacklo_pd(x, y); }
-inline Batch zip_upper(Batch x, Batch y) { return _mm512_unpackhi_pd(x, y); }
-#elif defined(SURD_DOUBLE) && defined(__AVX__)
-inline Batch zip_lower(Batch x, Batch y) { return _mm256_unpacklo_pd(x, y); }
-inline Batch zip_upper(Batch x, Batch y) { return _mm256_unpackhi_pd(x, y); }
-#elif defined(SURD_DOUBLE)
-inline Batch zip_lower(Batch x, Batch y) { return _mm_unpacklo_pd(x, y); }
-inline Batch zip_upper(Batch x, Batch y) { return _mm_unpackhi_pd(x, y); }
-#elif defined(__AVX512F__)
 inline Batch zip_lower(Batch x, Batch y) { return _mm512_unpacklo_ps(x, y); }
 inline Batch zip_upper(Batch x, Batch y) { return _mm512_unpackhi_ps(x, y); }
 #elif defined(__AVX__)
+SURD_INLINE inline Batch join(const Real* const* row, std::size_t l) {
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row[0] + l)), _mm_loadu_ps(row[4] + l), 1);
+}
 inline Batch zip_lower(Batch x, Batch y) { return _mm256_unpacklo_ps(x, y); }
 inline Batch zip_upper(Batch x, Batch y) { return _mm256_unpackhi_ps(x, y); }
 #else
+SURD_INLINE inline Batch join(const Real* const* row, std::size_t l) { return _mm_loadu_ps(row[0] + l); }
 inline Batch zip_lower(Batch x, Batch y) { return _mm_unpacklo_ps(x, y); }
 inline Batch zip_upper(Batch x, Batch y) { return _mm_unpackhi_ps(x, y); }
 #endif
 
-/// to[l][j] = row[j][l] for j < lanes and l < square. What gather() leaves to do is to transpose the squares that lie
-/// in the same 128 bits.
+/// to[l][j] = row[j][l] for j < lanes and l < square. What join() leaves to do is to transpose the squares that lie in
+/// the same 128 bits.
 SURD_INLINE inline void transpose_squares(const Real* const* row, std::size_t l, Real* to, std::size_t width) {
   Batch x[square], y[square];
 #pragma GCC unroll 4
-  for (std::size_t i = 0; i < square; ++i) x[i] = gather(row + i, l);
+  for (std::size_t i = 0; i < square; ++i) x[i] = join(row + i, l);
 #pragma GCC unroll 2
   for (std::size_t stage = 1; stage < square; stage *= 2) {
 #pragma GCC unroll 2
@@ -211,6 +188,7 @@ SURD_INLINE inline void transpose_squares(const Real* const* row, std::size_t l,
 #pragma GCC unroll 4
   for (std::size_t i = 0; i < square; ++i) x[i].store_unaligned(to + i * width);
 }
+#endif
 
 /// to[l][j] = b[j][l] for j < width and l < k. Beyond `columns` stand copies of the last one, which nobody stores.
 void pack_panel(const Real* b, std::size_t ldb, std::size_t columns, std::size_t k, Real* to, std::size_t width) {
@@ -218,7 +196,9 @@ void pack_panel(const Real* b, std::size_t ldb, std::size_t columns, std::size_t
     const Real* row[lanes];
     for (std::size_t i = 0; i < lanes; ++i) row[i] = b + std::min(j + i, columns - 1) * ldb;
     std::size_t l = 0;
+#ifndef SURD_DOUBLE  // which only tests need, and not fast
     for (; l + square <= k; l += square) transpose_squares(row, l, to + l * width, width);
+#endif
     for (; l < k; ++l)
       for (std::size_t i = 0; i < lanes; ++i) to[l * width + i] = row[i][l];
   }
@@ -299,6 +279,7 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
   const Strips strips(m);
 
   const bool copy_a = turn_a ? n >= 4 * panel : n >= 2 * panel && lda * sizeof(Real) % 4096 == 0;
+  const bool packed_a = turn_a && copy_a;
   const bool pack_b = turn_b || strips.count >= 8;
   const std::size_t b_size = pack_b ? round_up(n_block, lanes) * k_block : 0;
   const std::size_t a_size = !copy_a  ? 0
@@ -329,7 +310,6 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
       const Real* const block = s.a;
       for (std::size_t i = 0; i < strips.count; ++i) {
         const std::size_t height = strips.height(i);
-        const bool packed_a = turn_a && copy_a;
         if (packed_a && i % strips_at_once == 0) {
           pack_strips(block + strips.begin(i), lda, strips, i, std::min(strips_at_once, strips.count - i), s.k, a_copy);
           s.a = a_copy;

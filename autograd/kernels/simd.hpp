@@ -47,22 +47,7 @@ class Part {
  private:
   Mask mask_;
 };
-#elif defined(__AVX__) && defined(SURD_DOUBLE)
-class Part {
- public:
-  explicit Part(std::size_t count)
-      : mask_(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones + lanes - count))) {}
-  Batch load(const Real* x) const { return _mm256_maskload_pd(x, mask_); }
-  Batch load(const Real* x, Real padding) const {
-    return _mm256_blendv_pd(Batch(padding), load(x), _mm256_castsi256_pd(mask_));
-  }
-  void store(Batch value, Real* y) const { _mm256_maskstore_pd(y, mask_, value); }
-
- private:
-  static constexpr std::int64_t ones[2 * lanes] = {-1, -1, -1, -1};
-  __m256i mask_;
-};
-#elif defined(__AVX__)
+#elif defined(__AVX__) && !defined(SURD_DOUBLE)
 class Part {
  public:
   explicit Part(std::size_t count)

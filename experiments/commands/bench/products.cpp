@@ -6,7 +6,6 @@
 #include "experiments/commands/bench/bench_run.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/program/exit_code.hpp"
-#include "experiments/study/statistics/statistics.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -96,12 +95,11 @@ Speeds speeds_of(const Product& p, double seconds) {
                     c.data(), p.ldc);
   };
   double best_library = std::numeric_limits<double>::infinity(), best_kernel = best_library;
-  static_cast<void>(times_of(
-      [&] {
-        best_library = std::min(best_library, seconds_of(library));
-        best_kernel = std::min(best_kernel, seconds_of(kernel));
-      },
-      seconds));
+  const Stopwatch watch;
+  do {
+    best_library = std::min(best_library, seconds_of(library));
+    best_kernel = std::min(best_kernel, seconds_of(kernel));
+  } while (watch.seconds() < seconds);
   const double operations = p.floating_point_operations() * static_cast<double>(repeats) / 1e9;
   return {operations / best_library, operations / best_kernel};
 }
