@@ -22,16 +22,16 @@ void openblas_set_num_threads(int) __attribute__((weak));
 
 namespace surd::blas {
 
-// Measured against OpenBLAS 0.3.21, with AVX2 on an EPYC of the third generation; surd bench products repeats it. With
-// AVX-512 the bound on large products follows from whole steps on a Skylake, and the rest was measured on an EPYC: it
-// has kernels for up to 100^3 multiplications that are hard to beat unless B is turned, and narrower ones for columns
-// that leave lanes of a register idle.
+// Measured against OpenBLAS 0.3.21, with AVX2 on an EPYC of the third generation, with AVX-512 on a Xeon of the fourth;
+// surd bench products repeats it. With AVX-512 the library has kernels for up to 100^3 multiplications that are hard to
+// beat unless B is turned, and narrower ones for columns that leave lanes of a register idle.
 bool by_kernel(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k) {
   using kernels::lanes;
   constexpr std::size_t bits = 8 * lanes * sizeof(Real);
   const std::size_t multiplications = m * n * k;
-  if (bits < 256 || multiplications > 32'000'000) return false;
-  if (bits < 512) return ta == Transpose::no || multiplications <= 1'000'000;
+  if (bits < 256) return false;
+  if (bits < 512) return multiplications <= (ta == Transpose::no ? 32'000'000 : 1'000'000);
+  if (multiplications > 600'000'000) return false;
   const std::size_t in_registers = (n + lanes - 1) / lanes * lanes;
   const bool few_idle = 10 * n >= 9 * in_registers, a_third_idle = 3 * n >= 2 * in_registers;
   if (tb == Transpose::yes) return ta == Transpose::no && m >= 12 && (few_idle || (a_third_idle && k <= 32));

@@ -20,7 +20,7 @@
 //                                             strips together, because each has but a few elements of its rows
 //         for each panel of two registers     micro-kernel: a tile of C plus strip times panel
 //
-// The micro-kernel holds up to 14 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
+// The micro-kernel holds up to 13 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
 // each of the strip's elements, broadcast straight from A or its copy. A packed panel holds two registers for each k,
 // one after the other; the last panel of a matrix may have one register, and its last register may be filled in part.
 //
@@ -30,13 +30,14 @@ namespace surd::kernels {
 namespace {
 
 #ifdef __AVX512F__
-constexpr std::size_t tile_rows = 14;  // of 32 registers, 28 hold sums
+constexpr std::size_t tile_rows = 13;       // of 32 registers, 26 hold sums; with 28 some are spilled
+constexpr std::size_t longest_block = 256;  // of k
 #else
 constexpr std::size_t tile_rows = 6;  // of 16 registers, 12 hold sums
+constexpr std::size_t longest_block = 512;
 #endif
 constexpr std::size_t panel = 2 * lanes;
 constexpr std::size_t strips_at_once = 96 / tile_rows;          // of a turned A, to be copied
-constexpr std::size_t longest_block = 512;                      // of k
 constexpr std::size_t block_size = (256 << 10) / sizeof(Real);  // of B: half of an L2 cache of 512 KB
 
 /// A strip of rows of C for one block of k. Packed panels of B stand one behind the other.
@@ -278,7 +279,9 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
       n * k_block <= block_size ? n : block_length(n, block_size / k_block / panel * panel, panel);
   const Strips strips(m);
 
-  const bool copy_a = turn_a ? n >= 4 * panel : n >= 2 * panel && lda * sizeof(Real) % 4096 == 0;
+  const bool same_sets = lda * sizeof(Real) % 4096 == 0;  // of a cache, where all rows of A begin
+  const bool few_of_a_line = tile_rows * sizeof(Real) < 32;
+  const bool copy_a = turn_a ? n >= 4 * panel && (same_sets || few_of_a_line) : n >= 2 * panel && same_sets;
   const bool packed_a = turn_a && copy_a;
   const bool pack_b = turn_b || strips.count >= 8;
   const std::size_t b_size = pack_b ? round_up(n_block, lanes) * k_block : 0;
