@@ -5,6 +5,7 @@
 #include "autograd/kernels/gemm.hpp"
 #include "autograd/kernels/simd.hpp"
 
+#include <fmt/format.h>
 #include <xtensor-blas/xblas.hpp>
 
 #include <algorithm>
@@ -21,17 +22,25 @@ void openblas_set_num_threads(int) __attribute__((weak));
 }
 
 namespace surd::blas {
+namespace {
 
-// Measured against OpenBLAS 0.3.21, with AVX2 on an EPYC of the third generation, with AVX-512 on a Xeon of the fourth;
-// surd bench products repeats it. With AVX-512 the library has kernels for up to 100^3 multiplications that are hard to
-// beat unless B is turned, and narrower ones for columns that leave lanes of a register idle.
+constexpr std::size_t register_bits = 8 * sizeof(kernels::Batch);
+
+/// The largest products that are the kernel's, in multiplications; and of a turned A, as weights' gradients have it.
+/// Measured against OpenBLAS 0.3.21, with AVX2 on an EPYC of the third generation, with AVX-512 on a Xeon of the
+/// fourth; surd bench products repeats it.
+constexpr std::size_t millions_of_kernel = register_bits < 256 ? 0 : register_bits < 512 ? 32 : 600;
+constexpr std::size_t millions_of_turned = register_bits < 256 ? 0 : register_bits < 512 ? 1 : 600;
+
+}  // namespace
+
+// With AVX-512 the library has kernels for up to 100^3 multiplications that are hard to beat unless B is turned, and
+// narrower ones for columns that leave lanes of a register idle.
 bool by_kernel(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k) {
   using kernels::lanes;
-  constexpr std::size_t bits = 8 * lanes * sizeof(Real);
   const std::size_t multiplications = m * n * k;
-  if (bits < 256) return false;
-  if (bits < 512) return multiplications <= (ta == Transpose::no ? 32'000'000 : 1'000'000);
-  if (multiplications > 600'000'000) return false;
+  if (multiplications > 1'000'000 * (ta == Transpose::no ? millions_of_kernel : millions_of_turned)) return false;
+  if (register_bits < 512) return true;
   const std::size_t in_registers = (n + lanes - 1) / lanes * lanes;
   const bool few_idle = 10 * n >= 9 * in_registers, a_third_idle = 3 * n >= 2 * in_registers;
   if (tb == Transpose::yes) return ta == Transpose::no && m >= 12 && (few_idle || (a_third_idle && k <= 32));
@@ -70,6 +79,14 @@ void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, co
 
 std::string description() { return openblas_get_config != nullptr ? openblas_get_config() : "unknown BLAS"; }
 std::string core_name() { return openblas_get_corename != nullptr ? openblas_get_corename() : "unknown"; }
+
+std::string division_of_products() {
+  if (millions_of_kernel == 0) return "all by the library";
+  std::string text = fmt::format("by surd's kernel up to {} million multiplications", millions_of_kernel);
+  if (millions_of_turned < millions_of_kernel) text += fmt::format(" ({} of a turned A)", millions_of_turned);
+  if (register_bits >= 512) text += ", but for small ones that the library has kernels for";
+  return text + "; else by the library";
+}
 
 double self_test_error() {
   struct Case {

@@ -42,6 +42,9 @@ void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, co
 std::string description();
 std::string core_name();
 
+/// Which products of this build are whose, in words.
+std::string division_of_products();
+
 /// Largest relative deviation of library_gemm and kernels::gemm from a naive product over a set of shapes and
 /// transpositions; a sound build stays below self_test_tolerance. Takes about two milliseconds.
 double self_test_error();

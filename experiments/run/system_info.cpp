@@ -50,6 +50,7 @@ std::vector<std::pair<std::string, std::string>> system_info() {
       {"compiler", compiler()},
       {"blas", blas::description()},
       {"blas_core", blas::core_name()},
+      {"products", blas::division_of_products()},
       {"cpu", proc_value("/proc/cpuinfo", "model name")},
       {"simd_width", fmt::format("{} bits", 8 * sizeof(kernels::Batch))},
       {"cores", std::to_string(std::thread::hardware_concurrency())},

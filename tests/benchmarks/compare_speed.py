@@ -10,17 +10,32 @@ PYTHON is an interpreter that has PyTorch; of those from 2.0 on, torch.compile i
 is kept in the raw file, from which --from writes the page again.
 """
 import argparse
+import csv
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
+import tempfile
+import time
 
 from performance_page import page
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PEER = str(HERE / "torch_peer.py")
+STUDY_PEER = str(HERE / "torch_study.py")
+STUDY = """\
+title: Whole runs
+question: How many runs a minute?
+base:
+  extends: {root}/experiments/configs/study.yaml
+  train: {{updates: 600, evaluate_every: 50, checkpoint_every: 600}}
+axes: [{{name: rate, key: optimizer.learning_rate, values: [1e-3]}}]
+seeds: {runs}
+metrics: [{{name: token_accuracy, kind: final_value, of: token_accuracy}}]
+"""
 
 
 def say(text):
@@ -177,11 +192,41 @@ class Measurements:
                 results += run(self.bench("overhead", "--config", shape))
         return results
 
+    def study(self, runs, jobs):
+        """A study of as many runs, and the token accuracy that half of them reach, as torch_study.py prints them."""
+        with tempfile.TemporaryDirectory() as folder:
+            file, out = pathlib.Path(folder) / "study.yaml", str(pathlib.Path(folder) / "runs")
+            file.write_text(STUDY.format(root=ROOT, runs=runs))
+            begin = time.perf_counter()
+            made = start([self.surd, "study", "run", str(file), "--jobs", str(jobs), "--out", out])
+            _, errors = made.communicate()
+            seconds = time.perf_counter() - begin
+            if made.returncode != 0:
+                say(f"failed: surd study run\n{errors[-2000:]}")
+                return None
+            exported = subprocess.run([self.surd, "study", "export", out], capture_output=True, text=True, check=True)
+        accuracies = [float(line["value"]) for line in csv.DictReader(exported.stdout.splitlines())]
+        return {"runs": runs, "seconds": seconds, "token_accuracy": statistics.median(accuracies)}
+
+    def studies(self):
+        """[{"surd": figures, name of a peer: figures, ...}, one a round]"""
+        rounds, runs, jobs = [], 40, min(os.cpu_count(), 2)
+        for index in range(self.rounds):
+            say(f"a whole study, round {index + 1} of {self.rounds}")
+            entry = {"surd": self.study(runs, jobs)}
+            for peer in self.peers:
+                if not peer["compile"]:
+                    entry[peer["name"]] = first(run([peer["python"], STUDY_PEER, "--runs", str(runs), "--jobs",
+                                                     str(jobs)]))
+            rounds.append({name: figures for name, figures in entry.items() if figures})
+        return rounds
+
     def measure(self):
         self.keep("overhead", self.overheads())
         self.keep("one thread", self.steps(1))
         self.keep("two threads", self.steps(2))
         self.keep("scaling", self.side_by_side())
+        self.keep("studies", self.studies())
         self.keep("profile", self.profiles())
         self.keep("decoding", self.decoding())
         self.keep("growth", run(self.bench("growth", seconds=min(self.seconds, 2))))

@@ -91,6 +91,18 @@ def decode_table(rounds, names):
     return lines
 
 
+def study_table(rounds, names):
+    lines = head(["", "runs a minute", "surd's runs to each of these", "token accuracy of half the runs"])
+    speed = lambda figures: 60 * figures["runs"] / figures["seconds"]
+    for name in ["surd", *names]:
+        made = [r for r in rounds if name in r]
+        if made:
+            beside = [speed(r["surd"]) / speed(r[name]) for r in made if "surd" in r]
+            lines.append(row([name, spread([speed(r[name]) for r in made], 0), spread(beside),
+                              spread([r[name]["token_accuracy"] for r in made])]))
+    return lines
+
+
 def growth_table(results):
     axes = {}
     for line in results:
@@ -134,6 +146,7 @@ def page(raw, text):
         "two threads": ("two threads", lambda part: step_table(part, eager)),
         "memory": ("one thread", lambda part: memory_table(part, names)),
         "scaling": ("scaling", scaling_table),
+        "studies": ("studies", lambda part: study_table(part, eager)),
         "profile": ("profile", profile_table),
         "decoding": ("decoding", lambda part: decode_table(part, eager)),
         "growth": ("growth", growth_table),
