@@ -1,13 +1,14 @@
-"""Writes docs/performance.md: surd beside the matrix products of its step alone, and beside PyTorch.
+"""Writes docs/performance/NAME.md: surd beside the matrix products of its step alone, and beside PyTorch, on one processor.
 
-    compare_speed.py --surd build/release/experiments/surd [--torch PYTHON ...] [--shapes toy-32,toy-64]
-                     [--rounds 3] [--seconds 1.5] [--raw FILE] [--out FILE]
-    compare_speed.py --from build/bench/raw.json [--out FILE]
+    compare_speed.py --surd build/release/experiments/surd --name PROCESSOR [--torch PYTHON ...] [--shapes toy-32,toy-64]
+                     [--parts "one thread,studies"] [--rounds 3] [--seconds 1.5] [--raw FILE] [--out FILE]
+    compare_speed.py --from build/bench/PROCESSOR.json [--out FILE]
 
 Everything that is compared runs in turn, round after round, each in a process of its own; ratios are taken within a
 round, so that a machine whose speed drifts does not bend them. What fails is told and left out of its round. Each
 PYTHON is an interpreter that has PyTorch; of those from 2.0 on, torch.compile is measured as well. All that was measured
-is kept in the raw file, from which --from writes the page again.
+is kept in the raw file, from which --from writes the page again. Where the raw file is of the same program, processor,
+peers, rounds and seconds, what is measured joins it: some shapes or parts now, the others later.
 """
 import argparse
 import csv
@@ -36,6 +37,9 @@ axes: [{{name: rate, key: optimizer.learning_rate, values: [1e-3]}}]
 seeds: {runs}
 metrics: [{{name: token_accuracy, kind: final_value, of: token_accuracy}}]
 """
+
+
+PARTS = ["peak", "overhead", "one thread", "two threads", "scaling", "studies", "profile", "decoding", "growth"]
 
 
 def say(text):
@@ -99,6 +103,7 @@ class Measurements:
     def __init__(self, options):
         self.surd, self.rounds, self.seconds = options.surd, options.rounds, options.seconds
         self.file = pathlib.Path(options.raw)
+        self.parts = options.parts
         self.peers = find_peers(options.torch, options.eager)
         known = {s["name"]: s for s in run([self.surd, "bench", "shapes", "--json"])}
         if not known:
@@ -107,9 +112,18 @@ class Measurements:
         unknown = [s for s in self.shapes if s not in known]
         if unknown:
             sys.exit(f"there is no shape {', '.join(unknown)}; there are {', '.join(known)}")
-        self.raw = {"processor": processor(), "cores": os.cpu_count(), "rounds": self.rounds, "seconds": self.seconds,
-                    "shapes": [known[s] for s in self.shapes],
+        facts = dict(line.split(maxsplit=1) for line in
+                     subprocess.run([self.surd, "doctor"], capture_output=True, text=True, check=True)
+                     .stdout.splitlines() if line)
+        self.raw = {"program": facts["program"], "commit": facts["git_commit"], "products": facts["products"],
+                    "processor": processor(), "cores": os.cpu_count(), "rounds": self.rounds, "seconds": self.seconds,
                     "peers": [{"name": p["name"], "compile": p["compile"]} for p in self.peers]}
+        before = json.loads(self.file.read_text()) if self.file.exists() else {}
+        if all(before.get(key) == value for key, value in self.raw.items()):
+            say(f"joins what is in {self.file}")
+            self.raw = before
+        measured = {shape["name"] for shape in self.raw.get("shapes", [])} | set(self.shapes)
+        self.raw["shapes"] = [known[s] for s in known if s in measured]
 
     def bench(self, what, *words, seconds=None):
         return [self.surd, "bench", what, "--secs", str(seconds or self.seconds), "--json", *words]
@@ -119,9 +133,19 @@ class Measurements:
                 str(seconds or self.seconds), *words]
 
     def keep(self, part, results):
+        before = self.raw.get(part)
+        if before and isinstance(results, dict):  # by shape
+            results = {**before, **results}
+        elif before and results and "config" in results[0]:
+            results = [line for line in before if line["config"] not in self.shapes] + results
         self.raw[part] = results
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_text(json.dumps(self.raw, indent=1) + "\n")
+
+    def peak(self):
+        """GFLOP/s of one core that only multiplies and adds, as surd bench products finds it: the fastest round."""
+        command = self.bench("products", "--config", self.shapes[0], seconds=0.02)
+        return max((line["peak_gflops"] for _ in range(self.rounds) for line in run(command)), default=None)
 
     def steps(self, threads):
         """{shape: [{"surd": figures, name of a peer: figures, ...}, one a round]}"""
@@ -222,14 +246,19 @@ class Measurements:
         return rounds
 
     def measure(self):
-        self.keep("overhead", self.overheads())
-        self.keep("one thread", self.steps(1))
-        self.keep("two threads", self.steps(2))
-        self.keep("scaling", self.side_by_side())
-        self.keep("studies", self.studies())
-        self.keep("profile", self.profiles())
-        self.keep("decoding", self.decoding())
-        self.keep("growth", run(self.bench("growth", seconds=min(self.seconds, 2))))
+        for part, measure in {
+            "peak": self.peak,
+            "overhead": self.overheads,
+            "one thread": lambda: self.steps(1),
+            "two threads": lambda: self.steps(2),
+            "scaling": self.side_by_side,
+            "studies": self.studies,
+            "profile": self.profiles,
+            "decoding": self.decoding,
+            "growth": lambda: run(self.bench("growth", seconds=min(self.seconds, 2))),
+        }.items():
+            if part in self.parts:
+                self.keep(part, measure())
         say(f"kept: {self.file}")
         return self.raw
 
@@ -239,6 +268,14 @@ def positive(text):
     if value <= 0:
         raise argparse.ArgumentTypeError("must be above 0")
     return value
+
+
+def parts(text):
+    chosen = text.split(",")
+    unknown = [part for part in chosen if part not in PARTS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    return chosen
 
 
 def main():
@@ -252,13 +289,21 @@ def main():
                         help="how often each measurement is made, in turn with the others (3)")
     parser.add_argument("--seconds", type=positive, default=5, help="length of one measurement (5)")
     parser.add_argument("--shapes", help="of `surd bench shapes`, with commas between them (all)")
-    parser.add_argument("--raw", default=str(ROOT / "build" / "bench" / "raw.json"), help="where results are kept")
-    parser.add_argument("--out", default=str(ROOT / "docs" / "performance.md"), help="the page")
+    parser.add_argument("--parts", type=parts, default=PARTS, help=f"with commas between them ({', '.join(PARTS)})")
+    parser.add_argument("--name", help="of the page, e.g. amd-epyc-zen3; /proc/cpuinfo often says little (required)")
+    parser.add_argument("--raw", help="where results are kept (build/bench/NAME.json)")
+    parser.add_argument("--out", help="the page (docs/performance/NAME.md)")
     options = parser.parse_args()
 
-    raw = json.loads(pathlib.Path(options.saved).read_text()) if options.saved else Measurements(options).measure()
-    pathlib.Path(options.out).write_text(page(raw, (HERE / "performance.template.md").read_text()))
-    say(f"written: {options.out}")
+    if options.saved:
+        raw, name = json.loads(pathlib.Path(options.saved).read_text()), pathlib.Path(options.saved).stem
+    else:
+        name = options.name or parser.error("--name is missing: what the page is to be called")
+        options.raw = options.raw or str(ROOT / "build" / "bench" / f"{name}.json")
+        raw = Measurements(options).measure()
+    out = pathlib.Path(options.out or ROOT / "docs" / "performance" / f"{name}.md")
+    out.write_text(page(raw, (HERE / "performance.template.md").read_text()))
+    say(f"written: {out}")
 
 
 if __name__ == "__main__":

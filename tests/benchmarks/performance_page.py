@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md, from what compare_speed.py has measured."""
+"""The tables of docs/performance/NAME.md, from what compare_speed.py has measured."""
 import statistics
 
 
@@ -30,13 +30,17 @@ def shape_table(shapes):
     return lines
 
 
-def step_table(table, names):
-    lines = head(["shape", "library's products, ms", "surd, ms", "surd / library's products"] +
+def step_table(table, names, peak=None):
+    """`peak`: GFLOP/s of a core, for a column that says how much of it a step uses."""
+    of_peak = ["% of the peak"] if peak else []
+    lines = head(["shape", "library's products, ms", "surd, ms", "surd / library's products"] + of_peak +
                  [cell for n in names for cell in (f"{n}, ms", f"{n} / surd")])
     for shape, rounds in table.items():
         ours = [r["surd"] for r in rounds if "surd" in r]
         cells = [shape, middle([o["library_products_ms"] for o in ours]), middle([o["step_ms"] for o in ours]),
                  spread([o["step_over_library_products"] for o in ours])]
+        if peak:
+            cells.append(middle([100 * o["gflops"] / peak for o in ours], 0))
         for name in names:
             cells.append(middle([r[name]["step_ms"] for r in rounds if name in r]))
             cells.append(spread([r[name]["step_ms"] / r["surd"]["step_ms"] for r in rounds
@@ -139,10 +143,12 @@ def page(raw, text):
     names = [peer["name"] for peer in raw["peers"]]
     eager = [peer["name"] for peer in raw["peers"] if not peer["compile"]]
     ours = [r["surd"] for rounds in raw.get("one thread", {}).values() for r in rounds if "surd" in r]
+    peak = raw.get("peak")
     measured_on = "; ".join(part for part in (f"{raw['processor']}, {raw['cores']} cores",
+                                              f"one core's peak {peak:.0f} GFLOP/s" if peak else "",
                                               ours[0]["blas"] if ours else "", ", ".join(names)) if part)
     tables = {
-        "one thread": ("one thread", lambda part: step_table(part, names)),
+        "one thread": ("one thread", lambda part: step_table(part, names, peak)),
         "two threads": ("two threads", lambda part: step_table(part, eager)),
         "memory": ("one thread", lambda part: memory_table(part, names)),
         "scaling": ("scaling", scaling_table),
@@ -154,7 +160,7 @@ def page(raw, text):
     }
     sections = {
         "machine": [f"{measured_on}. Medians of {raw['rounds']} rounds of {raw['seconds']:g} s each, the range in "
-                    "brackets."],
+                    f"brackets. Commit {raw['commit']}; products {raw['products']}."],
         "shapes": shape_table(raw["shapes"]),
         **{name: table(raw[part]) if raw.get(part) else ["Not measured."] for name, (part, table) in tables.items()},
     }
