@@ -50,12 +50,15 @@ def step_table(table, names, peak=None):
 
 
 def memory_table(table, names):
-    lines = head(["shape", "surd, MB"] + [f"{n}, MB" for n in names] + ["surd / least of these"])
+    lines = head(["shape", "surd, MB", "of it parameters, gradients, moments", "what ops compute and keep"] +
+                 [f"{n}, MB" for n in names] + ["surd / least of these"])
     for shape, rounds in table.items():
         peak = lambda name: [r[name]["peak_memory_bytes"] / 1e6 for r in rounds if name in r]
         peers = [statistics.median(peak(n)) for n in names if peak(n)]
         ratio = f"{statistics.median(peak('surd')) / min(peers):.2f}" if peers and peak("surd") else "-"
-        lines.append(row([shape, middle(peak("surd"), 0)] + [middle(peak(n), 0) for n in names] + [ratio]))
+        of_it = [middle([r["surd"][part] / 1e6 for r in rounds if "surd" in r], 0)
+                 for part in ("parameters_gradients_moments_bytes", "ops_bytes")]
+        lines.append(row([shape, middle(peak("surd"), 0)] + of_it + [middle(peak(n), 0) for n in names] + [ratio]))
     return lines
 
 

@@ -66,6 +66,9 @@ int bench_step_command(const BenchStepArguments& arguments) {
 
   for (int i = 0; i < 3; ++i) step();
   const std::size_t memory = peak_memory_bytes();
+  const std::size_t of_parameters =  // themselves, Adam's two moments, and the gradients of each replica
+      run.parameters.element_count() * sizeof(Real) * (3 + arguments.replicas);
+  const std::size_t of_ops = pool::statistics().bytes_held - of_parameters;
 
   // The step and the library's products in turn, so that a change of the machine's speed meets both.
   LibraryProducts products(shape);
@@ -98,6 +101,8 @@ int bench_step_command(const BenchStepArguments& arguments) {
               {"library_products_ms", rounded(1e3 * statistics::median(products_alone), 1e-3)},
               {"step_over_library_products", rounded(statistics::median(ratios), 1e-3)},
               {"peak_memory_bytes", memory},
+              {"parameters_gradients_moments_bytes", of_parameters},
+              {"ops_bytes", of_ops},
               {"pool_misses_per_step", misses},
               {"blas", blas::description()}};
   if (arguments.profile) result["profile"] = to_json(profile, profiled);
@@ -111,8 +116,10 @@ int bench_step_command(const BenchStepArguments& arguments) {
              with_commas(result["tokens_per_s"].get<std::uint64_t>()), result["gflops"].get<double>());
   fmt::print("its matrix products alone, by the BLAS library on one thread: {:.2f} ms;\nstep / these {:.2f}\n",
              1e3 * statistics::median(products_alone), statistics::median(ratios));
-  fmt::print("memory {:.0f} MB at its peak, {:.2f} requests to the system a step\n", static_cast<double>(memory) / 1e6,
-             misses);
+  const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  fmt::print("memory {:.0f} MB at its peak: parameters, gradients and moments {:.0f} MB,\n", megabytes(memory),
+             megabytes(of_parameters));
+  fmt::print("what ops compute and keep {:.0f} MB; {:.2f} requests to the system a step\n", megabytes(of_ops), misses);
   if (arguments.profile) print_profile(profile, profiled);
   return exit_done;
 }
