@@ -27,8 +27,8 @@ namespace {
 constexpr std::size_t register_bits = 8 * sizeof(kernels::Batch);
 
 /// The largest products that are the kernel's, in multiplications; and of a turned A, as weights' gradients have it.
-/// Measured against OpenBLAS 0.3.21, with AVX2 on an EPYC of the third generation, with AVX-512 on a Xeon of the
-/// fourth; surd bench products repeats it.
+/// Measured against OpenBLAS 0.3.21, with AVX2 on an EPYC of the third generation alone, with AVX-512 on a Xeon of the
+/// fourth alone; surd bench products repeats it.
 constexpr std::size_t millions_of_kernel = register_bits < 256 ? 0 : register_bits < 512 ? 32 : 600;
 constexpr std::size_t millions_of_turned = register_bits < 256 ? 0 : register_bits < 512 ? 1 : 600;
 
@@ -39,6 +39,7 @@ constexpr std::size_t millions_of_turned = register_bits < 256 ? 0 : register_bi
 bool by_kernel(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k) {
   using kernels::lanes;
   const std::size_t multiplications = m * n * k;
+  if (millions_of_kernel == 0) return false;
   if (multiplications > 1'000'000 * (ta == Transpose::no ? millions_of_kernel : millions_of_turned)) return false;
   if (register_bits < 512) return true;
   const std::size_t in_registers = (n + lanes - 1) / lanes * lanes;
@@ -84,7 +85,8 @@ std::string division_of_products() {
   if (millions_of_kernel == 0) return "all by the library";
   std::string text = fmt::format("by surd's kernel up to {} million multiplications", millions_of_kernel);
   if (millions_of_turned < millions_of_kernel) text += fmt::format(" ({} of a turned A)", millions_of_turned);
-  if (register_bits >= 512) text += ", but for small ones that the library has kernels for";
+  if (register_bits >= 512)
+    text += ", but for small ones and those with few rows or idle lanes, if the library has kernels";
   return text + "; else by the library";
 }
 

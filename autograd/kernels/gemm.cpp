@@ -16,8 +16,8 @@
 //     for each block of k                     the inner axis
 //       pack the block of B                   if it is turned, or read by so many strips that this pays
 //       for each strip of rows of C           as high as a tile, and all about equally high: no narrow rest
-//         copy the strip of A                 if its rows would fall into the same cache sets; where A is turned, some
-//                                             strips together, because each has but a few elements of its rows
+//         copy the strip of A                 if its rows would fall into the same cache sets; a turned A also where
+//                                             a strip has but few elements of each of its rows, some strips together
 //         for each panel of two registers     micro-kernel: a tile of C plus strip times panel
 //
 // The micro-kernel holds up to 13 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
@@ -36,6 +36,7 @@ constexpr std::size_t longest_block = 256;  // of k
 constexpr std::size_t tile_rows = 6;  // of 16 registers, 12 hold sums
 constexpr std::size_t longest_block = 512;
 #endif
+constexpr bool few_of_a_row = tile_rows * sizeof(Real) < 32;  // of a turned A has a strip: less than half a cache line
 constexpr std::size_t panel = 2 * lanes;
 constexpr std::size_t strips_at_once = 96 / tile_rows;          // of a turned A, to be copied
 constexpr std::size_t block_size = (256 << 10) / sizeof(Real);  // of B: half of an L2 cache of 512 KB
@@ -280,8 +281,7 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
   const Strips strips(m);
 
   const bool same_sets = lda * sizeof(Real) % 4096 == 0;  // of a cache, where all rows of A begin
-  const bool few_of_a_line = tile_rows * sizeof(Real) < 32;
-  const bool copy_a = turn_a ? n >= 4 * panel && (same_sets || few_of_a_line) : n >= 2 * panel && same_sets;
+  const bool copy_a = turn_a ? n >= 4 * panel && (same_sets || few_of_a_row) : n >= 2 * panel && same_sets;
   const bool packed_a = turn_a && copy_a;
   const bool pack_b = turn_b || strips.count >= 8;
   const std::size_t b_size = pack_b ? round_up(n_block, lanes) * k_block : 0;

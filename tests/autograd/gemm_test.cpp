@@ -107,10 +107,12 @@ TEST_CASE("the kernel takes strides and factors") {
 }
 
 TEST_CASE("the kernel is exact across its blocks") {
-  CHECK(wrong_turns({false, false, 31, 70, 1030, 2, 1, 1}) == 0);           // three blocks of k
-  CHECK(wrong_turns({false, false, 15, 1100, 515, 1, Real(0.5), 3}) == 0);  // two of k by several of n
+  CHECK(wrong_turns({false, false, 31, 70, 1030, 2, 1, 1}) == 0);           // several blocks of k
+  CHECK(wrong_turns({false, false, 15, 1100, 515, 1, Real(0.5), 3}) == 0);  // of k by several of n
   CHECK(wrong_turns({false, false, 29, 128, 1024}) == 0);                   // rows a multiple of 4 KB apart
   CHECK(wrong_turns({false, false, 1024, 128, 33}) == 0);
+  CHECK(wrong_turns({false, false, 1024, 131, 530, 2, Real(0.5)}) == 0);
+  CHECK(wrong_turns({false, false, 5, 130, 600, 1, 1, 1019}) == 0);
   CHECK(wrong_turns({false, false, 101, 11 * kernels::lanes - 1, 530}) == 0);  // the last register of a panel in part
   CHECK(wrong_turns({false, false, 101, 100 * kernels::lanes + 3, 600, 1, 1, 2}) == 0);
 }
@@ -148,7 +150,7 @@ TEST_CASE("an element's bits do not depend on the size or place of its tile") {
 }
 
 TEST_CASE("a product begins with its bias and is cut off at 0, also over several blocks of the inner axis") {
-  for (const std::size_t in : {1, 31, 64, 513, 1100})
+  for (const std::size_t in : {1, 31, 64, 256, 257, 513, 1100})
     for (const std::size_t out : {1, 15, 16, 33, 64})
       for (const std::size_t rows : {1, 13, 14, 29})
         for (const bool relu : {false, true})

@@ -7,11 +7,12 @@
 Everything that is compared runs in turn, round after round, each in a process of its own; ratios are taken within a
 round, so that a machine whose speed drifts does not bend them. What fails is told and left out of its round. Each
 PYTHON is an interpreter that has PyTorch; of those from 2.0 on, torch.compile is measured as well. All that was measured
-is kept in the raw file, from which --from writes the page again. Where the raw file is of the same program, processor,
-peers, rounds and seconds, what is measured joins it: some shapes or parts now, the others later.
+is kept in the raw file, from which --from writes the page again. What is measured joins what is there: some shapes or
+parts now, the others later. A raw file of another program, machine, peer, script, number of rounds or length is refused.
 """
 import argparse
 import csv
+import hashlib
 import json
 import os
 import pathlib
@@ -22,6 +23,7 @@ import tempfile
 import time
 
 from performance_page import page
+from raw_results import RawResults
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -39,7 +41,8 @@ metrics: [{{name: token_accuracy, kind: final_value, of: token_accuracy}}]
 """
 
 
-PARTS = ["peak", "overhead", "one thread", "two threads", "scaling", "studies", "profile", "decoding", "growth"]
+PARTS_BY_SHAPE = ["overhead", "one thread", "two threads", "scaling", "profile"]
+PARTS = ["peak", *PARTS_BY_SHAPE, "studies", "decoding", "growth"]
 
 
 def say(text):
@@ -83,27 +86,40 @@ def find_peers(interpreters, eager_only):
                                  text=True)
         if version.returncode != 0:
             sys.exit(f"{python} has no PyTorch")
-        name = "PyTorch " + version.stdout.strip().split("+")[0]
+        name = "PyTorch " + version.stdout.strip()
+        if name in [peer["name"] for peer in peers]:
+            sys.exit(f"two of the interpreters have {name}")
         peers.append({"name": name, "python": python, "compile": False})
         if int(version.stdout.split(".")[0]) >= 2 and not eager_only:
             peers.append({"name": name + " compiled", "python": python, "compile": True})
     return peers
 
 
+def expect_one_size(what, entry):
+    sizes = {figures["params"] for figures in entry.values() if figures}
+    if len(sizes) > 1:
+        sys.exit(f"{what}: the models differ: {sizes} parameters")
+
+
 def processor():
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return "unknown processor"
+    """Its name, family, model and stepping: clouds call several generations by one name."""
+    lines = [line.split(":", 1) for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if ":" in line]
+    found = {}
+    for key, value in lines:
+        found.setdefault(key.strip(), value.strip())
+    family, model, stepping = (found.get(key, "?") for key in ("cpu family", "model", "stepping"))
+    return f"{found.get('model name', 'unknown processor')} (family {family}, model {model}, stepping {stepping})"
+
+
+def scripts():
+    """A hash of the scripts that measure."""
+    files = sorted(HERE.glob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 class Measurements:
-    """Fills `raw`, and writes it after each part, so that what was measured is not lost to what comes after it."""
-
     def __init__(self, options):
-        self.surd, self.rounds, self.seconds = options.surd, options.rounds, options.seconds
-        self.file = pathlib.Path(options.raw)
-        self.parts = options.parts
+        self.surd, self.rounds, self.seconds, self.parts = options.surd, options.rounds, options.seconds, options.parts
         self.peers = find_peers(options.torch, options.eager)
         known = {s["name"]: s for s in run([self.surd, "bench", "shapes", "--json"])}
         if not known:
@@ -115,15 +131,15 @@ class Measurements:
         facts = dict(line.split(maxsplit=1) for line in
                      subprocess.run([self.surd, "doctor"], capture_output=True, text=True, check=True)
                      .stdout.splitlines() if line)
-        self.raw = {"program": facts["program"], "commit": facts["git_commit"], "products": facts["products"],
-                    "processor": processor(), "cores": os.cpu_count(), "rounds": self.rounds, "seconds": self.seconds,
-                    "peers": [{"name": p["name"], "compile": p["compile"]} for p in self.peers]}
-        before = json.loads(self.file.read_text()) if self.file.exists() else {}
-        if all(before.get(key) == value for key, value in self.raw.items()):
-            say(f"joins what is in {self.file}")
-            self.raw = before
-        measured = {shape["name"] for shape in self.raw.get("shapes", [])} | set(self.shapes)
-        self.raw["shapes"] = [known[s] for s in known if s in measured]
+        if facts["program"] == "unknown":
+            sys.exit(f"{self.surd} cannot tell its own hash, so pieces could not be told from another program's")
+        self.raw = RawResults(options.raw, {
+            **{key: facts[key] for key in ("program", "products", "blas", "blas_core")},
+            "commit": facts["git_commit"], "processor": processor(), "cores": os.cpu_count(), "scripts": scripts(),
+            "rounds": self.rounds, "seconds": self.seconds,
+            "peers": [{"name": p["name"], "compile": p["compile"]} for p in self.peers]}, options.anew)
+        measured = {shape["name"] for shape in self.raw.data.get("shapes", [])} | set(self.shapes)
+        self.raw.data["shapes"] = [known[s] for s in known if s in measured]
 
     def bench(self, what, *words, seconds=None):
         return [self.surd, "bench", what, "--secs", str(seconds or self.seconds), "--json", *words]
@@ -131,16 +147,6 @@ class Measurements:
     def torch(self, peer, what, shape, *words, seconds=None):
         return [peer["python"], PEER, what, "--surd", self.surd, "--config", shape, "--secs",
                 str(seconds or self.seconds), *words]
-
-    def keep(self, part, results):
-        before = self.raw.get(part)
-        if before and isinstance(results, dict):  # by shape
-            results = {**before, **results}
-        elif before and results and "config" in results[0]:
-            results = [line for line in before if line["config"] not in self.shapes] + results
-        self.raw[part] = results
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        self.file.write_text(json.dumps(self.raw, indent=1) + "\n")
 
     def peak(self):
         """GFLOP/s of one core that only multiplies and adds, as surd bench products finds it: the fastest round."""
@@ -160,10 +166,9 @@ class Measurements:
                         continue  # half a minute of compilation a round, for a comparison that one thread has made
                     words = ["--threads", str(threads)] + ["--compile"] * peer["compile"]
                     entry[peer["name"]] = first(run(self.torch(peer, "step", shape, *words), threads))
-                sizes = {figures["params"] for figures in entry.values() if figures}
-                if len(sizes) > 1:
-                    sys.exit(f"{shape}: the models differ: {sizes} parameters")
-                table[shape].append({name: figures for name, figures in entry.items() if figures})
+                expect_one_size(shape, entry)
+                entry = {name: figures for name, figures in entry.items() if figures}
+                table[shape] += [entry] if entry else []
         return table
 
     def side_by_side(self):
@@ -185,7 +190,7 @@ class Measurements:
                     entry["together"] = [b["step_ms"] for b in both]
                 if replicas:
                     entry["replicas"] = replicas[0]["step_ms"]
-                table[shape].append(entry)
+                table[shape] += [entry] if entry else []
         return table
 
     def profiles(self):
@@ -205,16 +210,19 @@ class Measurements:
             for peer in self.peers:
                 if not peer["compile"]:
                     entry[peer["name"]] = run(self.torch(peer, "decode", "m30k-256", seconds=seconds))
-            rounds.append(entry)
+            entry = {name: lines for name, lines in entry.items() if lines}
+            rounds += [entry] if entry else []
         return rounds
 
     def overheads(self):
-        results = []
+        """{shape: [figures, one a round]}"""
+        table = {}
         for shape in [s for s in self.shapes if s.startswith("toy-")]:
+            table[shape] = []
             for index in range(self.rounds):
                 say(f"{shape}, overheads, round {index + 1} of {self.rounds}")
-                results += run(self.bench("overhead", "--config", shape))
-        return results
+                table[shape] += run(self.bench("overhead", "--config", shape))
+        return table
 
     def study(self, runs, jobs):
         """A study of as many runs, and the token accuracy that half of them reach, as torch_study.py prints them."""
@@ -228,9 +236,13 @@ class Measurements:
             if made.returncode != 0:
                 say(f"failed: surd study run\n{errors[-2000:]}")
                 return None
+            params = json.loads(next(pathlib.Path(out).rglob("summary.json")).read_text())["parameters"]
             exported = subprocess.run([self.surd, "study", "export", out], capture_output=True, text=True, check=True)
-        accuracies = [float(line["value"]) for line in csv.DictReader(exported.stdout.splitlines())]
-        return {"runs": runs, "seconds": seconds, "token_accuracy": statistics.median(accuracies)}
+        accuracies = [float(line["value"]) for line in csv.DictReader(exported.stdout.splitlines()) if line["value"]]
+        if len(accuracies) < runs:
+            say(f"failed: {runs - len(accuracies)} runs of surd study run")
+            return None
+        return {"runs": runs, "seconds": seconds, "params": params, "token_accuracy": statistics.median(accuracies)}
 
     def studies(self):
         """[{"surd": figures, name of a peer: figures, ...}, one a round]"""
@@ -242,7 +254,9 @@ class Measurements:
                 if not peer["compile"]:
                     entry[peer["name"]] = first(run([peer["python"], STUDY_PEER, "--runs", str(runs), "--jobs",
                                                      str(jobs)]))
-            rounds.append({name: figures for name, figures in entry.items() if figures})
+            expect_one_size("a whole study", entry)
+            entry = {name: figures for name, figures in entry.items() if figures}
+            rounds += [entry] if entry else []
         return rounds
 
     def measure(self):
@@ -258,9 +272,9 @@ class Measurements:
             "growth": lambda: run(self.bench("growth", seconds=min(self.seconds, 2))),
         }.items():
             if part in self.parts:
-                self.keep(part, measure())
-        say(f"kept: {self.file}")
-        return self.raw
+                self.raw.keep(part, measure())
+        say(f"kept: {self.raw.file}")
+        return self.raw.data
 
 
 def positive(text):
@@ -289,7 +303,9 @@ def main():
                         help="how often each measurement is made, in turn with the others (3)")
     parser.add_argument("--seconds", type=positive, default=5, help="length of one measurement (5)")
     parser.add_argument("--shapes", help="of `surd bench shapes`, with commas between them (all)")
-    parser.add_argument("--parts", type=parts, default=PARTS, help=f"with commas between them ({', '.join(PARTS)})")
+    parser.add_argument("--parts", type=parts, help=f"with commas between them ({', '.join(PARTS)}; with --shapes, those "
+                        f"that have shapes: {', '.join(PARTS_BY_SHAPE)})")
+    parser.add_argument("--anew", action="store_true", help="discard what the raw file has")
     parser.add_argument("--name", help="of the page, e.g. amd-epyc-zen3; /proc/cpuinfo often says little (required)")
     parser.add_argument("--raw", help="where results are kept (build/bench/NAME.json)")
     parser.add_argument("--out", help="the page (docs/performance/NAME.md)")
@@ -299,6 +315,7 @@ def main():
         raw, name = json.loads(pathlib.Path(options.saved).read_text()), pathlib.Path(options.saved).stem
     else:
         name = options.name or parser.error("--name is missing: what the page is to be called")
+        options.parts = options.parts or (PARTS_BY_SHAPE if options.shapes else PARTS)
         options.raw = options.raw or str(ROOT / "build" / "bench" / f"{name}.json")
         raw = Measurements(options).measure()
     out = pathlib.Path(options.out or ROOT / "docs" / "performance" / f"{name}.md")

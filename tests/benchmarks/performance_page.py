@@ -122,12 +122,9 @@ def growth_table(results):
     return lines
 
 
-def overhead_table(results):
-    shapes = list(dict.fromkeys(r["config"] for r in results))
-    lines = head(["what", "asked", *shapes])
-    if not results:
-        return lines
-    asked = results[0]
+def overhead_table(table):
+    lines = head(["what", "asked", *table])
+    asked = next(iter(table.values()))[0]
     beside = lambda r: r["batching_share"] + r["logging_share"]
     for what, limit, value, digits in [
             ("start of the program to its first update, ms", f"below {asked['asked_start_ms']:g}",
@@ -136,8 +133,7 @@ def overhead_table(results):
              lambda r: 100 * beside(r), 2),
             (f"probe every {asked['probe_every']} updates, % more", f"below {100 * asked['asked_probe_share']:g}",
              lambda r: 100 * r["probe_share"], 2)]:
-        lines.append(row([what, limit] + [spread([value(r) for r in results if r["config"] == s], digits)
-                                          for s in shapes]))
+        lines.append(row([what, limit] + [spread([value(r) for r in rounds], digits) for rounds in table.values()]))
     return lines
 
 
@@ -145,11 +141,10 @@ def page(raw, text):
     """The template with its marks replaced. A part that was not measured gets a line that says so."""
     names = [peer["name"] for peer in raw["peers"]]
     eager = [peer["name"] for peer in raw["peers"] if not peer["compile"]]
-    ours = [r["surd"] for rounds in raw.get("one thread", {}).values() for r in rounds if "surd" in r]
     peak = raw.get("peak")
     measured_on = "; ".join(part for part in (f"{raw['processor']}, {raw['cores']} cores",
                                               f"one core's peak {peak:.0f} GFLOP/s" if peak else "",
-                                              ours[0]["blas"] if ours else "", ", ".join(names)) if part)
+                                              raw["blas"], ", ".join(names)) if part)
     tables = {
         "one thread": ("one thread", lambda part: step_table(part, names, peak)),
         "two threads": ("two threads", lambda part: step_table(part, eager)),

@@ -1,5 +1,5 @@
-"""What `surd study run` does, in PyTorch: runs of the model of experiments/configs/study.yaml that learn to reverse, one
-JSON line for all of them.
+"""What `surd study run` does, in PyTorch: runs of the model of experiments/configs/study.yaml that learn to reverse, with
+other initial values and data of the same distribution; one JSON line for all of them.
 
     torch_study.py [--runs 40] [--updates 600] [--jobs 2]
 
@@ -17,9 +17,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from torch_peer import BOS, EOS, PAD, Translator
+from torch_peer import BOS, EOS, PAD, Translator, fastest_adam
 
-SYMBOLS, LONGEST, BATCH, WARM_UP, RATE = 26, 10, 32, 100, 1e-3
+SYMBOLS, SHORTEST, LONGEST, BATCH, WARM_UP, RATE = 26, 2, 10, 32, 100, 1e-3
 
 
 class Reverser(Translator):
@@ -44,11 +44,14 @@ class Reverser(Translator):
 
 
 def pairs(count, random):
-    """Sequences [count, LONGEST + 1], their reverse, and their lengths with the end of the sequence."""
-    lengths = torch.randint(1, LONGEST + 1, (count, 1), generator=random)
-    source = torch.randint(4, SYMBOLS + 4, (count, LONGEST + 1), generator=random)
+    """Sequences [count, LONGEST + 1], none twice, their reverse, and their lengths with the end of the sequence."""
+    more = 2 * count
+    lengths = torch.randint(SHORTEST, LONGEST + 1, (more, 1), generator=random)
+    source = torch.randint(4, SYMBOLS + 4, (more, LONGEST + 1), generator=random)
     places = torch.arange(LONGEST + 1)[None, :]
-    source = source.masked_fill(places > lengths, PAD).masked_fill(places == lengths, EOS)
+    source = source.masked_fill(places > lengths, PAD).masked_fill(places == lengths, EOS).unique(dim=0)
+    source = source[torch.randperm(len(source), generator=random)[:count]]
+    lengths = (source == EOS).int().argmax(dim=1, keepdim=True)
     backwards = (lengths - 1 - places).clamp(min=0)
     target = source.gather(1, backwards).masked_fill(places > lengths, PAD).masked_fill(places == lengths, EOS)
     return source, target, lengths[:, 0] + 1
@@ -92,19 +95,19 @@ def evaluate(model, batch):
 
 
 def run(job):
-    """The token accuracy of one run on pairs it has not seen."""
+    """The token accuracy of one run on pairs it has not seen, and the number of parameters."""
     seed, updates = job
     torch.manual_seed(seed)
     random = torch.Generator().manual_seed(seed)
-    data, unseen = pairs(20000, random), pairs(200, random)
-    unseen = batch_of(unseen, torch.arange(200))
+    data = pairs(20200, random)
+    unseen = batch_of([part[20000:] for part in data], torch.arange(200))
+    data = [part[:20000] for part in data]
     model = Reverser().train()
-    fused = {"fused": True} if int(torch.__version__.split(".")[0]) >= 2 else {}
-    adam = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, **fused)
+    adam = fastest_adam(model)
     stream = batches(data, random)
     accuracy = 0.0
     for update in range(1, updates + 1):
-        adam.param_groups[0]["lr"] = RATE * min(update / WARM_UP, (updates - update) / (updates - WARM_UP))
+        adam.param_groups[0]["lr"] = RATE * min(update / WARM_UP, (updates - update + 1) / (updates - WARM_UP))
         adam.zero_grad(set_to_none=True)
         _, loss = losses(model, *next(stream))
         loss.backward()
@@ -112,7 +115,7 @@ def run(job):
         adam.step()
         if update % 50 == 0:
             _, accuracy = evaluate(model, unseen)
-    return accuracy
+    return accuracy, sum(p.numel() for p in model.parameters())
 
 
 def main():
@@ -123,9 +126,10 @@ def main():
     options = parser.parse_args()
     start = time.perf_counter()
     with multiprocessing.get_context("spawn").Pool(options.jobs, torch.set_num_threads, (1,)) as workers:
-        accuracies = workers.map(run, [(seed, options.updates) for seed in range(options.runs)], chunksize=1)
+        made = workers.map(run, [(seed, options.updates) for seed in range(options.runs)], chunksize=1)
     print(json.dumps({"peer": "torch " + torch.__version__, "runs": options.runs,
-                      "seconds": time.perf_counter() - start, "token_accuracy": statistics.median(accuracies)}))
+                      "seconds": time.perf_counter() - start, "params": made[0][1],
+                      "token_accuracy": statistics.median(accuracy for accuracy, _ in made)}))
 
 
 if __name__ == "__main__":
