@@ -9,7 +9,9 @@ RESULTS (experiments/results) holds a folder a study, as `surd study publish` ma
     {{NAME: VERDICT HYPOTHESIS}}            verdict, effect with its interval, p after Holm, seeds
     {{NAME: effect VERDICT HYPOTHESIS}}     the effect with its interval alone
     {{NAME: arm METRIC, AXIS=LEVEL, ... [, tuned]}}   pseudo-median of one arm with its interval
+    {{NAME: number METRIC, AXIS=LEVEL, ... [, tuned]}}  the same without its interval
     {{figure NAME CHART}}                   a picture of a chart of NAME's report, figures/NAME-CHART.png
+    {{study NAME}}                          a link to its report
     {{studies}}                             a table of all studies above: what made them, in how many core-hours
 
 where VERDICT is the one that the sentence rests on (supported, refuted or undecided): where the study says another,
@@ -169,10 +171,16 @@ def render(template, results, figures):
             alt = results.chart(study, chart)["alt"]
             charts.append((study, chart))
             return f"![{' '.join(alt.split())}]({figures}/{study}-{chart}.png)"
+        if words.startswith("study "):
+            name = words[len("study "):]
+            results.study(name)
+            return f"[{name}](../experiments/results/{name}/report.md)"
         study, _, what = words.partition(": ")
         if what.startswith("arm "):
             found = results.summary(study, what[len("arm "):])
             return estimate(found["estimate"], f" {found['unit']}".rstrip())
+        if what.startswith("number "):
+            return bounded(results.summary(study, what[len("number "):])["estimate"])
         if what.startswith("effect "):
             return effect(results.hypothesis(study, what[len("effect "):]))
         return phrase(results.hypothesis(study, what))

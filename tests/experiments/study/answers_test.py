@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""docs/make_answers.py refuses what the results do not say, on results made up here."""
+"""docs/make_answers.py refuses what the results do not say, on results made up here; docs/answers.md is what it writes
+from the published ones."""
 import gzip
 import json
 import pathlib
@@ -54,11 +55,12 @@ class Answers(unittest.TestCase):
 
     def test_numbers_come_from_the_results(self):
         made = self.render("Later: {{wide: supported It is later}}; {{wide: effect refuted It is\nearlier}};\n"
-                           "{{wide: arm steps, d=16, tuned}}\n{{studies}}\n")
+                           "{{wide: arm steps, d=16, tuned}} in {{study wide}}, {{wide: number steps, tuned}}\n"
+                           "{{studies}}\n")
         self.assertEqual(made.stderr, "")
         self.assertEqual((self.folder / "answers.md").read_text(),
                          "Later: **supported** (≥ 1.6 times [1.5, ∞], p = 0.00781, 8 seeds); 2 times [0.5, 2.5];\n"
-                         "480 updates [460, 500]\n"
+                         "480 updates [460, 500] in [wide](../experiments/results/wide/report.md), 480\n"
                          "| Study | Runs | Core-hours | Made by |\n|---|---|---|---|\n"
                          "| wide | 8 | 0.25 | 0123456, a processor, Haswell |\n")
 
@@ -74,6 +76,7 @@ class Answers(unittest.TestCase):
         self.refused("{{wild: supported It is later}}", "did you mean 'wide'?")
         self.refused("{{wide: arm steps, d=32, tuned}}", "is 0 arms, not one")
         self.refused("{{wide: arm steps, a, b}}", "'a' is no AXIS=LEVEL")
+        self.refused("{{study wild}}", "did you mean 'wide'?")
         self.refused("{{figure wide}}", "has no chart ''")
         self.refused("{{figure wide accuracy}}", "has no chart 'accuracy'")
         self.refused("{{figure wide loss}}", "figures/wide-loss.png is not there; draw it with --figures")
@@ -94,6 +97,11 @@ class Answers(unittest.TestCase):
         self.assertEqual(made.returncode, 1)
         self.assertIn("-**supported** (≥ 1.7 times", made.stdout)
         self.assertIn("1.7", page.read_text())
+
+    def test_the_page_is_what_the_published_results_say(self):
+        made = subprocess.run([sys.executable, str(SOURCE / "docs" / "make_answers.py"), "--check"], capture_output=True,
+                              text=True)
+        self.assertEqual((made.returncode, made.stdout, made.stderr), (0, "", ""))
 
 
 if __name__ == "__main__":
