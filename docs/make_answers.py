@@ -11,6 +11,7 @@ RESULTS (experiments/results) holds a folder a study, as `surd study publish` ma
     {{NAME: arm METRIC, AXIS=LEVEL, ... [, tuned]}}   pseudo-median of one arm with its interval
     {{NAME: number METRIC, AXIS=LEVEL, ... [, tuned]}}  the same without its interval
     {{figure NAME CHART}}                   a picture of a chart of NAME's report, figures/NAME-CHART.png
+    {{drawing ALT}}                         the picture that answers_figure.py draws, figures/answers.png
     {{study NAME}}                          a link to its report
     {{studies}}                             a table of all studies above: what made them, in how many core-hours
 
@@ -30,6 +31,7 @@ import time
 
 DOCS = pathlib.Path(__file__).resolve().parent
 VERDICTS = ("supported", "refuted", "undecided")
+DRAWING = "answers"
 
 
 class Wrong(Exception):
@@ -135,7 +137,8 @@ def effect(hypothesis):
     effects = sorted((c["effect"] for c in checks if c["effect"]["value"] is not None), key=lambda e: e["value"])
     if not effects:
         return f"not known in {len(checks)} cases"
-    text = f"{bounded(effects[0])} to {bounded(effects[-1])} in {len(effects)} cases"
+    ends = dict.fromkeys((bounded(effects[0]), bounded(effects[-1])))
+    text = f"{' to '.join(ends)} in {len(effects)} cases"
     unknown = len(checks) - len(effects)
     return text + (f", not known in {unknown}" if unknown else "")
 
@@ -160,8 +163,8 @@ def studies_table(results):
 
 
 def render(template, results, figures):
-    """The page, and the charts it shows. Ends the program where something in the template is wrong."""
-    charts = []
+    """The page, the charts it shows, and all its pictures. Ends the program where the template is wrong."""
+    charts, pictures = [], []
 
     def replace(words):
         if words == "studies":
@@ -170,7 +173,11 @@ def render(template, results, figures):
             study, chart = (words.split() + ["", ""])[1:3]
             alt = results.chart(study, chart)["alt"]
             charts.append((study, chart))
+            pictures.append(f"{study}-{chart}")
             return f"![{' '.join(alt.split())}]({figures}/{study}-{chart}.png)"
+        if words.startswith("drawing "):
+            pictures.append(DRAWING)
+            return f"![{words[len('drawing '):]}]({figures}/{DRAWING}.png)"
         if words.startswith("study "):
             name = words[len("study "):]
             results.study(name)
@@ -192,11 +199,12 @@ def render(template, results, figures):
             line = template.count("\n", 0, found.start()) + 1
             sys.exit(f"answers.template.md:{line}: {wrong}")
 
-    return re.sub(r"\{\{(.+?)\}\}", rendered, template, flags=re.S), charts
+    return re.sub(r"\{\{(.+?)\}\}", rendered, template, flags=re.S), charts, pictures
 
 
-def draw(charts, results, surd, folder):
+def draw(charts, pictures, results, surd, folder):
     from selenium import webdriver
+    import answers_figure
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                      "--force-device-scale-factor=1.5", "--window-size=1000,1400",
@@ -205,6 +213,8 @@ def draw(charts, results, surd, folder):
     folder.mkdir(parents=True, exist_ok=True)
     browser = webdriver.Chrome(options=options)
     try:
+        if DRAWING in pictures:
+            answers_figure.draw(results, browser, folder / f"{DRAWING}.png")
         for study, chart in charts:
             subprocess.run([surd, "study", "report", str(results.folder / study)], check=True,
                            stdout=subprocess.DEVNULL)
@@ -229,12 +239,12 @@ def main():
     options = parser.parse_args()
     results = Results(options.results)
     figures = options.out.parent / "figures"
-    text, charts = render(options.template.read_text(encoding="utf-8"), results, figures.name)
+    text, charts, pictures = render(options.template.read_text(encoding="utf-8"), results, figures.name)
     if options.figures:
-        draw(charts, results, options.figures, figures)
-    for study, chart in charts:
-        if not (figures / f"{study}-{chart}.png").exists():
-            sys.exit(f"{figures}/{study}-{chart}.png is not there; draw it with --figures")
+        draw(charts, pictures, results, options.figures, figures)
+    for picture in pictures:
+        if not (figures / f"{picture}.png").exists():
+            sys.exit(f"{figures}/{picture}.png is not there; draw it with --figures")
     if not options.check:
         options.out.write_text(text, encoding="utf-8")
         return

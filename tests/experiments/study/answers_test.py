@@ -79,6 +79,7 @@ class Answers(unittest.TestCase):
         self.refused("{{study wild}}", "did you mean 'wide'?")
         self.refused("{{figure wide}}", "has no chart ''")
         self.refused("{{figure wide accuracy}}", "has no chart 'accuracy'")
+        self.refused("{{drawing Falls.}}", "figures/answers.png is not there; draw it with --figures")
         self.refused("{{figure wide loss}}", "figures/wide-loss.png is not there; draw it with --figures")
 
     def test_a_figure_has_the_sentence_of_its_chart(self):

@@ -1,0 +1,90 @@
+"""The figure of docs/answers.md: which factor learns fastest at each width (R12), and what changes with it (R11)."""
+import math
+import pathlib
+import tempfile
+import time
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+WIDTHS = {"32": "#0072b2", "64": "#009e73", "128": "#d55e00", "256": "#000000"}
+TITLES = ["Reversing: which factor learns fastest?", "At d = 64: the size of the sum, or the balance?"]
+SMALLER, POSITIONS = "a sum of an eighth of the size", "relatively larger positions"
+
+
+def number_of(level):
+    """1/sqrt(32) -> 0.177"""
+    return eval(level, {"__builtins__": {}, "sqrt": math.sqrt})  # pylint: disable=eval-used; our own studies' levels
+
+
+def curves(figure, study):
+    """Updates over a token's rms, one line a width; the factor 1 is a ring, sqrt(d) is at an rms of 1."""
+    levels = {arm["name"]: arm["levels"] for arm in study["arms"]}
+    points, rings = {}, []
+    for summary in study["summaries"]:
+        if summary["metric"] == "updates_to_97" and summary["regime"] == "tuned":
+            arm = levels[summary["arm"]]
+            points.setdefault(arm["d"], []).append((number_of(arm["rms"]), summary["estimate"]))
+    for width, colour in WIDTHS.items():
+        found = sorted(points[width], key=lambda point: point[0])
+        sizes, estimates = [size for size, _ in found], [estimate for _, estimate in found]
+        middle = [estimate["value"] for estimate in estimates]
+        above = [(estimate["interval"][1] or estimate["value"]) - estimate["value"] for estimate in estimates]
+        below = [estimate["value"] - estimate["interval"][0] for estimate in estimates]
+        figure.add_trace(go.Scatter(
+            x=sizes, y=middle, name=f"d = {width}", mode="lines+markers", line={"color": colour},
+            error_y={"array": above, "arrayminus": below, "thickness": 1, "width": 3},
+            marker={"symbol": ["circle" if e["bound"] == "exactly" else "triangle-up" for e in estimates], "size": 7}),
+            row=1, col=1)
+        without = min(range(len(sizes)), key=lambda i: abs(math.log(sizes[i] * math.sqrt(int(width)))))
+        rings.append((sizes[without], middle[without]))
+    figure.add_trace(go.Scatter(
+        x=[x for x, _ in rings], y=[y for _, y in rings], mode="markers", name="the factor 1",
+        marker={"symbol": "circle-open", "size": 17, "color": "#555", "line": {"width": 2}}), row=1, col=1)
+    figure.add_trace(go.Scatter(x=[1, 1], y=[400, 2600], mode="lines", line={"dash": "dot", "color": "#555", "width": 1},
+                                showlegend=False), row=1, col=1)
+    figure.add_annotation(x=0, y=1, yref="y domain", text="the factor sqrt(d)", showarrow=False, xanchor="right",
+                          xshift=-4, row=1, col=1)
+    figure.update_xaxes(title="rms of a token where positions are added: factor / sqrt(d)", type="log",
+                        tickvals=[1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2], ticktext=["1/16", "1/8", "1/4", "1/2", "1", "2"],
+                        row=1, col=1)
+    figure.update_yaxes(title="updates to 97 % of the tokens, each rate tuned", type="log", tickvals=[250, 500, 1000, 2000], row=1, col=1)
+
+
+def effects(figure, study):
+    """A row a task and norm, a ratio of updates for either change."""
+    for what, name, colour in ((SMALLER, "sum 1/8 as large", "#8c3fa8"),
+                               (POSITIONS, "positions 8 times as large beside tokens", "#7f7f7f")):
+        rows, found = [], []
+        for hypothesis in study["hypotheses"]:
+            task, norm, *rest = hypothesis["name"].split(", ")
+            if rest and rest[0].startswith(what):
+                rows.append(f"{task},<br>{norm}")
+                found.append(hypothesis["checks"][0]["effect"])
+        values = [effect["value"] for effect in found]
+        figure.add_trace(go.Scatter(
+            x=values, y=rows, mode="markers", name=name, marker={"color": colour, "size": 9},
+            error_x={"array": [(e["interval"][1] or 3) - e["value"] for e in found],
+                     "arrayminus": [e["value"] - e["interval"][0] for e in found], "thickness": 1.5}), row=1, col=2)
+    figure.add_vline(x=1, line={"color": "#555", "width": 1}, row=1, col=2)
+    figure.update_xaxes(title="times the updates", type="log",
+                        tickvals=[0.5, 0.7, 1, 1.4, 2], range=[math.log10(0.55), math.log10(2.4)], row=1, col=2)
+    figure.update_yaxes(autorange="reversed", row=1, col=2)
+
+
+def draw(results, browser, file):
+    """Writes the picture `file`, with a browser that selenium drives."""
+    figure = make_subplots(rows=1, cols=2, subplot_titles=TITLES, horizontal_spacing=0.16, column_widths=[0.52, 0.48])
+    curves(figure, results.study("r12-factor-and-width"))
+    effects(figure, results.study("r11-three-effects"))
+    figure.update_layout(template="simple_white", width=980, height=460, margin={"l": 60, "r": 20, "t": 40, "b": 110},
+                         legend={"orientation": "h", "y": -0.2, "x": -0.05, "font": {"size": 11}}, font={"size": 12})
+    figure.update_annotations(font={"size": 13})
+    figure.update_xaxes(title_font={"size": 12})
+    figure.update_yaxes(title_font={"size": 12})
+    with tempfile.TemporaryDirectory() as folder:
+        page = pathlib.Path(folder) / "figure.html"
+        figure.write_html(page, include_plotlyjs=True, config={"staticPlot": True})
+        browser.get(page.as_uri())
+        time.sleep(1.5)
+        browser.find_element("class name", "svg-container").screenshot(str(file))
