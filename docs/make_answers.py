@@ -6,7 +6,7 @@ hand and no sentence says other than its study.
 
 RESULTS (experiments/results) holds a folder a study, as `surd study publish` makes it. In the template stand
 
-    {{NAME: VERDICT HYPOTHESIS}}            verdict, effect with its interval, p after Holm, seeds
+    {{NAME: VERDICT HYPOTHESIS}}            verdict, effect with its interval
     {{NAME: effect VERDICT HYPOTHESIS}}     the effect with its interval alone
     {{NAME: arm METRIC, AXIS=LEVEL, ... [, tuned]}}   pseudo-median of one arm with its interval
     {{NAME: number METRIC, AXIS=LEVEL, ... [, tuned]}}  the same without its interval
@@ -144,12 +144,7 @@ def effect(hypothesis):
 
 
 def phrase(hypothesis):
-    parts = [effect(hypothesis)]
-    if hypothesis["p_holm"] is not None:
-        parts.append(f"p = {number(hypothesis['p_holm'])}")
-    seeds = max((len(c["seeds"]) for c in hypothesis["checks"]), default=0)
-    parts.append(f"{seeds} seeds")
-    return f"**{hypothesis['verdict']}** ({', '.join(parts)})"
+    return f"**{hypothesis['verdict']}** ({effect(hypothesis)})"
 
 
 def studies_table(results):

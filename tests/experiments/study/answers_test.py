@@ -59,7 +59,7 @@ class Answers(unittest.TestCase):
                            "{{studies}}\n")
         self.assertEqual(made.stderr, "")
         self.assertEqual((self.folder / "answers.md").read_text(),
-                         "Later: **supported** (≥ 1.6 times [1.5, ∞], p = 0.00781, 8 seeds); 2 times [0.5, 2.5];\n"
+                         "Later: **supported** (≥ 1.6 times [1.5, ∞]); 2 times [0.5, 2.5];\n"
                          "480 updates [460, 500] in [wide](../experiments/results/wide/report.md), 480\n"
                          "| Study | Runs | Core-hours | Made by |\n|---|---|---|---|\n"
                          "| wide | 8 | 0.25 | 0123456, a processor, Haswell |\n")
