@@ -67,7 +67,7 @@ def effects(figure, study):
             error_x={"array": [(e["interval"][1] or 3) - e["value"] for e in found],
                      "arrayminus": [e["value"] - e["interval"][0] for e in found], "thickness": 1.5}), row=1, col=2)
     figure.add_vline(x=1, line={"color": "#555", "width": 1}, row=1, col=2)
-    figure.update_xaxes(title="times the updates", type="log",
+    figure.update_xaxes(title="times the updates of sqrt(d)", type="log",
                         tickvals=[0.5, 0.7, 1, 1.4, 2], range=[math.log10(0.55), math.log10(2.4)], row=1, col=2)
     figure.update_yaxes(autorange="reversed", row=1, col=2)
 
