@@ -48,7 +48,8 @@ def curves(figure, study):
     figure.update_xaxes(title="rms of a token where positions are added: factor / sqrt(d)", type="log",
                         tickvals=[1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2], ticktext=["1/16", "1/8", "1/4", "1/2", "1", "2"],
                         row=1, col=1)
-    figure.update_yaxes(title="updates to 97 % of the tokens, each rate tuned", type="log", tickvals=[250, 500, 1000, 2000], row=1, col=1)
+    figure.update_yaxes(title="updates to 97 % of the tokens, each rate tuned", type="log",
+                        tickvals=[250, 500, 1000, 2000], row=1, col=1)
 
 
 def effects(figure, study):
