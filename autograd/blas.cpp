@@ -19,6 +19,7 @@ extern "C" {
 char* openblas_get_config() __attribute__((weak));
 char* openblas_get_corename() __attribute__((weak));
 void openblas_set_num_threads(int) __attribute__((weak));
+int blas_thread_shutdown_() __attribute__((weak));
 }
 
 namespace surd::blas {
@@ -32,21 +33,28 @@ constexpr std::size_t register_bits = 8 * sizeof(kernels::Batch);
 constexpr std::size_t millions_of_kernel = register_bits < 256 ? 0 : register_bits < 512 ? 32 : 600;
 constexpr std::size_t millions_of_turned = register_bits < 256 ? 0 : register_bits < 512 ? 1 : 600;
 
+/// Whether the library chose kernels with wider registers than this build's.
+bool library_is_wider() {
+  static const bool wider = [] {
+    const std::string core = core_name();
+    return register_bits < 512 && (core == "SkylakeX" || core == "Cooperlake" || core == "SapphireRapids");
+  }();
+  return wider;
+}
+
 }  // namespace
 
-// With AVX-512 the library has kernels for up to 100^3 multiplications that are hard to beat unless B is turned, and
-// narrower ones for columns that leave lanes of a register idle.
+// With AVX-512 the library has kernels for up to 100^3 multiplications that pack nothing. They are slow where B is
+// turned, unless few rows have to repay its packing, and hard to beat in sums of few products where A is.
 bool by_kernel(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k) {
-  using kernels::lanes;
+  const bool turn_a = ta == Transpose::yes, turn_b = tb == Transpose::yes;
   const std::size_t multiplications = m * n * k;
   if (millions_of_kernel == 0) return false;
-  if (multiplications > 1'000'000 * (ta == Transpose::no ? millions_of_kernel : millions_of_turned)) return false;
+  if (library_is_wider()) return !turn_a && turn_b && m >= 5 && k <= 32 && multiplications <= 10'000;
+  if (multiplications > 1'000'000 * (turn_a ? millions_of_turned : millions_of_kernel)) return false;
   if (register_bits < 512) return true;
-  const std::size_t in_registers = (n + lanes - 1) / lanes * lanes;
-  const bool few_idle = 10 * n >= 9 * in_registers, a_third_idle = 3 * n >= 2 * in_registers;
-  if (tb == Transpose::yes) return ta == Transpose::no && m >= 12 && (few_idle || (a_third_idle && k <= 32));
-  if (multiplications <= 1'000'000) return ta == Transpose::yes && k <= 32 && n >= lanes / 2 && n < lanes;
-  return m >= 8 && few_idle;
+  if (turn_b) return !turn_a && m >= (k <= 32 ? 5 : 12);
+  return !turn_a || k >= 64 || n < kernels::lanes;
 }
 
 void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, Real alpha,
@@ -83,10 +91,11 @@ std::string core_name() { return openblas_get_corename != nullptr ? openblas_get
 
 std::string division_of_products() {
   if (millions_of_kernel == 0) return "all by the library";
+  if (library_is_wider())
+    return "small attention scores by surd's kernel; else by the library, whose registers are wider";
   std::string text = fmt::format("by surd's kernel up to {} million multiplications", millions_of_kernel);
   if (millions_of_turned < millions_of_kernel) text += fmt::format(" ({} of a turned A)", millions_of_turned);
-  if (register_bits >= 512)
-    text += ", but for small ones and those with few rows or idle lanes, if the library has kernels";
+  if (register_bits >= 512) text += ", but for few rows, or sums of few products, that the library has kernels for";
   return text + "; else by the library";
 }
 
@@ -134,6 +143,7 @@ double self_test_tolerance() { return 8 * std::numeric_limits<Real>::epsilon(); 
 
 void initialize() {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
+  if (blas_thread_shutdown_ != nullptr) blas_thread_shutdown_();  // a thread that nobody needs waits busily for 0.1 s
   const double error = self_test_error();
   expect(error <= self_test_tolerance(), "BLAS self-test",
          "matrix products of {} or of kernels::gemm are wrong: relative error {:.3g}, allowed {:.3g}; install another "

@@ -14,7 +14,8 @@ enum class Transpose { no, yes };
 inline constexpr Transpose no = Transpose::no, yes = Transpose::yes;
 
 /// Whether a product is computed by kernels::gemm, because that is the faster, and not by the library: a rule on its
-/// sizes and transpositions and on the width of this build's registers, so that a machine always has the same bits.
+/// sizes and transpositions, the width of this build's registers and that of the library's, so that a machine always has
+/// the same bits.
 bool by_kernel(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k);
 
 /// C[m, n] = alpha op(A) op(B) + beta C, with op(A) [m, k] and op(B) [k, n], as by_kernel() says. beta = 0 overwrites
