@@ -81,4 +81,11 @@ bool LineReader::next(std::string& line) {
   return true;
 }
 
+std::vector<std::string> read_lines(const std::string& path) {
+  LineReader reader(path);
+  std::vector<std::string> lines;
+  for (std::string line; reader.next(line);) lines.push_back(line);
+  return lines;
+}
+
 }  // namespace surd

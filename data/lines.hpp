@@ -45,4 +45,7 @@ class LineReader {
   std::size_t line_number_ = 0;
 };
 
+/// All lines of a file. Throws Error as LineReader does.
+std::vector<std::string> read_lines(const std::string& path);
+
 }  // namespace surd

@@ -14,6 +14,8 @@ static CommandTable all_commands() {
   COMMAND(add_translate);
   COMMAND(add_score);
   COMMAND(add_samples);
+  COMMAND(add_bleu);
+  COMMAND(add_chrf);
   COMMAND(add_compare);
   COMMAND(add_list);
   COMMAND(add_doctor);

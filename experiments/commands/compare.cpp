@@ -77,31 +77,11 @@ std::string mean_and_deviation(const std::vector<double>& values, double unit, i
   return fmt::format("{:.{}f} ± {:.{}f}", unit * mean, digits, unit * deviation, digits);
 }
 
-std::size_t width_of(const std::string& text) {  // code points: every other byte of UTF-8 begins with 10
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 using Rows = std::vector<std::vector<std::string>>;
-
-/// The rows with their columns two spaces apart.
-std::vector<std::string> aligned(const Rows& rows) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
-  std::vector<std::string> lines;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - width_of(row[i]) + 2, ' ');
-    line.erase(line.find_last_not_of(' ') + 1);
-    lines.push_back(line);
-  }
-  return lines;
-}
 
 bool fits(const std::vector<std::string>& lines) {
   return std::all_of(lines.begin(), lines.end(),
-                     [](const std::string& line) { return width_of(line) <= screen_width; });
+                     [](const std::string& line) { return columns_of(line) <= screen_width; });
 }
 
 /// 0 -> "A", 25 -> "Z", 26 -> "AA".

@@ -30,13 +30,6 @@ struct ScoreArguments : RunArguments {
   }
 };
 
-std::vector<std::string> read_lines(const std::string& path) {
-  LineReader reader(path);
-  std::vector<std::string> lines;
-  for (std::string line; reader.next(line);) lines.push_back(line);
-  return lines;
-}
-
 int score_command(const ScoreArguments& arguments) {
   blas::initialize();
   const OpenRun run(arguments.run, arguments.checkpoint);

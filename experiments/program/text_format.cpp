@@ -51,6 +51,25 @@ std::string clock_time(double seconds) {
   return fmt::format("{}:{:02}", total / 60, total % 60);
 }
 
+std::size_t columns_of(std::string_view text) {  // code points: every other byte of UTF-8 begins with 10
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
+  std::vector<std::string> lines;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - columns_of(row[i]) + 2, ' ');
+    line.erase(line.find_last_not_of(' ') + 1);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
 std::string wrapped(std::string_view words, std::string_view first, std::string_view next, std::size_t width) {
   std::string text, line(first);
   bool begun = false;  // whether the line has a word

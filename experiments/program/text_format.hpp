@@ -31,6 +31,12 @@ std::string with_commas(std::uint64_t number);
 /// 75 -> "1:15", 3700 -> "1:01:40".
 std::string clock_time(double seconds);
 
+/// Columns that a text takes on a terminal, if each of its characters takes one.
+std::size_t columns_of(std::string_view text);
+
+/// A table as lines, with two spaces between its columns. Every row has as many cells as the first.
+std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& rows);
+
 /// `words` in lines of at most `width` columns where it has spaces to break at, `first` before the first line and
 /// `next` before the others.
 std::string wrapped(std::string_view words, std::string_view first, std::string_view next, std::size_t width = 100);

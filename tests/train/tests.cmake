@@ -4,6 +4,7 @@ surd_tests(train
     decoding_test.cpp
     divergence_test.cpp
     evaluation_test.cpp
+    metrics/translation_metric_test.cpp
     probe/gradient_noise_test.cpp
     probe/probe_attention_test.cpp
     probe/probe_model_test.cpp

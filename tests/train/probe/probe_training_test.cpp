@@ -1,6 +1,7 @@
 #include "tests/tensors.hpp"
 #include "tests/train/probe/watched_pass.hpp"
 #include "train/optimizers/sgd.hpp"
+#include "train/probe/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
