@@ -49,17 +49,56 @@ bool is_identity(const std::vector<std::size_t>& rows, std::size_t count) {
   return rows.size() == count;
 }
 
-double score(double log_probability, std::size_t length, double alpha) {
-  return log_probability / std::pow((5 + static_cast<double>(length)) / 6, alpha);
+double score(double log_probability, std::size_t length, const DecodingArguments& options) {
+  const auto n = static_cast<double>(length);
+  const double base = options.normalization == LengthNormalization::gnmt ? (5 + n) / 6 : n;
+  return log_probability / std::pow(base, options.length_penalty);
 }
+
+/// The best translations of a source, the best first.
+class NBest {
+ public:
+  explicit NBest(std::size_t count) : count_(count) {}
+
+  /// Of equals the first stays.
+  void offer(Translation translation) {
+    const auto better = [](const Translation& a, const Translation& b) {
+      return a.finished != b.finished ? a.finished : a.score > b.score;  // what was cut is worse, whatever its score
+    };
+    list_.insert(std::upper_bound(list_.begin(), list_.end(), translation, better), std::move(translation));
+    if (list_.size() > count_) list_.pop_back();
+  }
+
+  /// The score that the next one has to exceed.
+  double bound() const { return list_.size() < count_ ? -std::numeric_limits<double>::infinity() : list_.back().score; }
+
+  std::vector<Translation> take() { return std::move(list_); }
+
+ private:
+  std::size_t count_;
+  std::vector<Translation> list_;
+};
 
 }  // namespace
 
+std::vector<std::string> names_of(LengthNormalization) { return {"gnmt", "fairseq"}; }
+
 std::vector<Translation> decode(const Transformer& model, const std::vector<std::vector<TokenId>>& sources,
-                                const DecodingArguments& options) {
+                                DecodingArguments options) {
+  options.n_best = 1;
+  std::vector<Translation> best;
+  for (std::vector<Translation>& list : decode_n_best(model, sources, options)) best.push_back(std::move(list.front()));
+  return best;
+}
+
+std::vector<std::vector<Translation>> decode_n_best(const Transformer& model,
+                                                    const std::vector<std::vector<TokenId>>& sources,
+                                                    const DecodingArguments& options) {
   expect(options.beam > 0 && options.max_length > 0, "decode", "beam and max_length must be at least 1; got {} and {}",
          options.beam, options.max_length);
   expect(options.length_penalty >= 0, "decode", "length_penalty must be at least 0; got {}", options.length_penalty);
+  expect(options.n_best > 0 && options.n_best <= options.beam, "decode", "n_best must be in [1, beam]; got {} of {}",
+         options.n_best, options.beam);
   if (sources.empty()) return {};
   std::vector<std::size_t> lengths;
   for (const auto& source : sources) {
@@ -78,15 +117,11 @@ std::vector<Translation> decode(const Transformer& model, const std::vector<std:
 
   std::vector<Row> rows;
   for (std::size_t i = 0; i < sources.size(); ++i) rows.push_back({i, {}, 0});
-  std::vector<Translation> best(sources.size());
-  for (Translation& translation : best) translation.score = -std::numeric_limits<double>::infinity();
-  const auto offer = [&](std::size_t source, Translation hypothesis) {
-    const std::size_t length = hypothesis.tokens.size() + (hypothesis.finished ? 1 : 0);
-    hypothesis.score = score(hypothesis.log_probability, length, options.length_penalty);
-    // What is finished is better than what was cut, whatever their scores.
-    const Translation& so_far = best[source];
-    if (hypothesis.finished == so_far.finished ? hypothesis.score <= so_far.score : so_far.finished) return;
-    best[source] = std::move(hypothesis);
+  std::vector<NBest> best(sources.size(), NBest(options.n_best));
+  const auto offer = [&](std::size_t source, Translation translation) {
+    const std::size_t length = translation.tokens.size() + (translation.finished ? 1 : 0);
+    translation.score = score(translation.log_probability, length, options);
+    best[source].offer(std::move(translation));
   };
 
   std::vector<std::size_t> limits;  // of each source's translation
@@ -119,9 +154,8 @@ std::vector<Translation> decode(const Transformer& model, const std::vector<std:
           if (rank < options.beam) offer(source, {std::move(tokens), extension.log_probability, true});
           continue;
         }
-        // No extension can beat a finished hypothesis once even a certain continuation would score lower.
-        const double bound = score(extension.log_probability, limits[source], options.length_penalty);
-        if (bound <= best[source].score) continue;
+        // No extension can get among the best once even a certain continuation would score too low.
+        if (score(extension.log_probability, limits[source], options) <= best[source].bound()) continue;
         tokens.push_back(extension.token);
         if (length == limits[source]) {
           offer(source, {std::move(tokens), extension.log_probability, false});
@@ -135,7 +169,9 @@ std::vector<Translation> decode(const Transformer& model, const std::vector<std:
     rows = std::move(next);
     if (!rows.empty() && !is_identity(kept, last.size())) cache.select(kept);
   }
-  return best;
+  std::vector<std::vector<Translation>> translations;
+  for (NBest& list : best) translations.push_back(list.take());
+  return translations;
 }
 
 }  // namespace surd

@@ -4,9 +4,18 @@
 #include "layers/transformer.hpp"
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace surd {
+
+/// What divides the log-probability of a finished translation of `length` tokens, eos counted, where alpha is
+/// DecodingArguments::length_penalty.
+enum class LengthNormalization {
+  gnmt,     ///< ((5 + length) / 6)^alpha; Wu et al., arXiv 1609.08144, section 7
+  fairseq,  ///< length^alpha; fairseq, Marian and OpenNMT's "avg"
+};
+std::vector<std::string> names_of(LengthNormalization);
 
 struct DecodingArguments {
   /// K unfinished hypotheses are kept; 1: greedy. Of the 2 K best extensions by a token, one that ends the sentence is
@@ -14,24 +23,30 @@ struct DecodingArguments {
   std::size_t beam = 1;
   std::size_t max_length =
       100;  ///< target tokens, eos included; what is not finished by then, or by the model's max_length(), is cut
-  /// alpha of ((5 + length) / 6)^alpha, which divides the log-probability; Wu et al., arXiv 1609.08144, section 7. The
-  /// length counts eos.
-  double length_penalty = 1;
+  double length_penalty = 1;  ///< alpha of `normalization`; 0: log-probabilities are compared as they are
   /// If above 0, the translation of a source of n tokens and its eos is also cut after max_length_factor (n + 1) + 20,
   /// eos included, so that what a source becomes does not depend on those it is decoded with.
   double max_length_factor = 0;
+  LengthNormalization normalization = LengthNormalization::gnmt;
+  std::size_t n_best = 1;  ///< how many translations decode_n_best() looks for; at most `beam`
 };
 
 struct Translation {
   std::vector<TokenId> tokens;  ///< without bos and eos
   double log_probability = 0;   ///< sum over the tokens and eos, nats
   bool finished = false;        ///< whether it ended in eos
-  double score = 0;             ///< what the search ranks by: log_probability over the length penalty
+  double score = 0;             ///< what the search ranks by: log_probability, divided as `normalization` says
 };
 
-/// The best translation of each source (ids ending in eos), in their order. Sources are decoded together, padded to
-/// the longest. Never writes pad, bos. Throws Error when options are 0 or a source is empty.
+/// The n_best best translations of each source (ids ending in eos), the best first: finished ones, then those that were
+/// cut. There are fewer where the search found no more, and always one. Sources are decoded together, padded to the
+/// longest. Never writes pad, bos. Throws Error when options are 0, n_best exceeds the beam or a source is empty.
+std::vector<std::vector<Translation>> decode_n_best(const Transformer& model,
+                                                    const std::vector<std::vector<TokenId>>& sources,
+                                                    const DecodingArguments& options);
+
+/// The best of these.
 std::vector<Translation> decode(const Transformer& model, const std::vector<std::vector<TokenId>>& sources,
-                                const DecodingArguments& options);
+                                DecodingArguments options);
 
 }  // namespace surd

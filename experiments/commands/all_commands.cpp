@@ -14,6 +14,7 @@ static CommandTable all_commands() {
   COMMAND(add_translate);
   COMMAND(add_score);
   COMMAND(add_samples);
+  COMMAND(add_average);
   COMMAND(add_bleu);
   COMMAND(add_chrf);
   COMMAND(add_compare);

@@ -9,12 +9,6 @@ void expect_fits(const OpenRun& run, const std::string& where, std::size_t posit
          "{} tokens are more than the model's longest sequence of {}", positions, run.model.transformer().max_length());
 }
 
-std::vector<TokenId> encode(const OpenRun& run, const std::string& line, const std::string& where) {
-  std::vector<TokenId> ids = run.codec.encode_source(line);
-  expect_fits(run, where, ids.size());
-  return ids;
-}
-
 DecodingArguments translation_options(const std::optional<std::size_t>& max_length) {
   DecodingArguments options;
   options.max_length = max_length.value_or(std::numeric_limits<std::size_t>::max());

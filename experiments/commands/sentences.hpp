@@ -6,16 +6,12 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 
-/// Checks and converts sentences before they go into the model of a run.
+/// What goes into the model of a run, and what comes out of it.
 namespace surd {
 
 /// Throws Error, naming `where`, where the model has no place for so many tokens.
 void expect_fits(const OpenRun& run, const std::string& where, std::size_t positions);
-
-/// Ids of a line, which stands at `where`. Throws Error where it is too long for the model.
-std::vector<TokenId> encode(const OpenRun& run, const std::string& line, const std::string& where);
 
 /// Limits how long a translation may get: to `max_length` tokens, or where that is not given, to 2 (n + 1) + 20 for a
 /// source of n tokens and its eos. Either limit counts the translation's eos.

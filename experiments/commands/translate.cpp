@@ -4,11 +4,15 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/sentences.hpp"
 #include "experiments/commands/shared_arguments.hpp"
+#include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
+#include "experiments/program/text_format.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iostream>
@@ -17,11 +21,17 @@
 namespace surd {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct TranslateArguments : RunArguments {
   std::size_t beam = 1;
   double length_penalty = 1;
+  LengthNormalization normalization = LengthNormalization::gnmt;
   std::optional<std::size_t> max_length;
+  std::optional<std::size_t> n_best;
   bool scores = false;
+  bool json = false;
+  bool interactive = false;
   std::size_t batch_size = evaluation_batch_size;
 
   void fields(Fields& f) {
@@ -32,19 +42,28 @@ struct TranslateArguments : RunArguments {
       "once none of these can win",
       between(1, 1000));
     f("length_penalty", length_penalty,
-      "alpha: the finished translation with the largest log-probability / ((5 + length) / 6)^alpha is printed; the "
-      "length counts the tokens and the end of the sentence",
+      "alpha: finished translations are ranked by their log-probability over a power of their length, which counts the "
+      "tokens and the end of the sentence",
       between(0, 100), Unit{"alpha"});
+    f("normalization", normalization,
+      "that power: gnmt is ((5 + length) / 6)^alpha (Wu et al. 2016), fairseq is length^alpha", Unit{"name"});
     f("max_length", max_length,
       "a translation is cut after so many tokens, the end of the sentence counted; one that is cut is printed only "
       "where none is finished [2 (n + 1) + 20 for a source of n tokens, at most the model's longest sequence]",
       between(1, 1e6), Unit{"tokens"});
+    f("n_best", n_best,
+      "print so many translations of each line, the best first, at most as many as the beam holds: the number of the "
+      "line, then what --scores prints",
+      between(1, 1000));
     f("scores", scores,
       "print score, log-probability and translation, split by tabs. The log-probability is the sum of the natural "
       "logarithms of the probabilities of the tokens and of the end of the sentence; the score, which ranks finished "
-      "translations, is the log-probability / ((5 + length) / 6)^alpha. A blank line is not translated and has "
+      "translations, is the log-probability over the power of the length. A blank line is not translated and has "
       "neither");
+    f("json", json, "print a JSON object for each line: its translations with their tokens and scores");
+    f("interactive", interactive, "translate each line as it comes, as on a terminal, and not some together");
     f("batch_size", batch_size, "lines decoded together", between(1, 1e5), Unit{"lines"});
+    f.rule(n_best.value_or(1) <= beam, "n_best", "must not be above the beam");
   }
 };
 
@@ -66,42 +85,136 @@ bool next_line(std::string& line, std::size_t number) {
   return true;
 }
 
+/// Lines that wait for each other, so that those of similar length are decoded together.
+class Translator {
+ public:
+  Translator(const OpenRun& run, const TranslateArguments& arguments) : run_(run), arguments_(arguments) {
+    options_ = translation_options(arguments.max_length);
+    options_.beam = arguments.beam;
+    options_.length_penalty = arguments.length_penalty;
+    options_.normalization = arguments.normalization;
+    options_.n_best = arguments.n_best.value_or(1);
+    // A person who types wants each answer at once.
+    const bool at_once = arguments.interactive || isatty(STDIN_FILENO) == 1;
+    most_lines_ = at_once ? 1 : lines_sorted_together * arguments.batch_size;
+  }
+
+  void add(const std::string& line, std::size_t number) {
+    lines_.push_back({number, line, {}, {}});
+    // A blank line stays blank: the model never saw one, and what it would make of it is no translation.
+    if (!is_blank(line)) lines_.back().source = source_of(line, number);
+    if (lines_.size() == most_lines_) flush();
+  }
+
+  /// Translates and prints the lines that wait.
+  void flush() {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < lines_.size(); ++i)
+      if (!lines_[i].source.empty()) order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return lines_[a].source.size() < lines_[b].source.size(); });
+    for (std::size_t begin = 0; begin < order.size(); begin += arguments_.batch_size) {
+      const std::size_t end = std::min(begin + arguments_.batch_size, order.size());
+      std::vector<std::vector<TokenId>> sources;
+      for (std::size_t i = begin; i < end; ++i) sources.push_back(lines_[order[i]].source);
+      auto translations = decode_n_best(run_.model.transformer(), sources, options_);
+      for (std::size_t i = begin; i < end; ++i) lines_[order[i]].translations = std::move(translations[i - begin]);
+    }
+    for (const Line& line : std::exchange(lines_, {})) print(line);
+    const bool written = std::fflush(stdout) == 0;
+    expect(written, "standard output", "cannot be written: {}", std::strerror(errno));
+  }
+
+  /// Tells of words that the vocabulary lacks.
+  void report() const {
+    if (unknown_ == 0) return;
+    Console().warn(fmt::format("{} of {} tokens are not in the vocabulary, among them {}", with_commas(unknown_),
+                               with_commas(tokens_), fmt::join(unknown_words_, ", ")));
+  }
+
+ private:
+  static constexpr std::size_t lines_sorted_together = 16;  // batches
+  static constexpr std::size_t unknown_words_shown = 5;
+
+  struct Line {
+    std::size_t number;
+    std::string text;
+    std::vector<TokenId> source;  // empty where the line is blank
+    std::vector<Translation> translations;
+  };
+
+  std::vector<TokenId> source_of(const std::string& line, std::size_t number) {
+    std::vector<TokenId> ids = run_.codec.encode_source(line);
+    const std::size_t most = run_.model.transformer().max_length() - 1;
+    if (ids.size() - 1 > most) {
+      Console().warn(
+          fmt::format("standard input:{}: {} tokens; the first {} are translated, the model has no place for more",
+                      number, with_commas(ids.size() - 1), with_commas(most)));
+      ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(most), ids.end() - 1);  // its eos stays
+    }
+    tokens_ += ids.size() - 1;
+    const auto unknown = static_cast<std::size_t>(std::count(ids.begin(), ids.end(), Vocabulary::unk));
+    if (unknown == 0) return ids;
+    unknown_ += unknown;
+    const std::vector<std::string> words = run_.codec.tokens(line);
+    for (std::size_t i = 0; i < std::min(words.size(), ids.size()); ++i) {
+      const bool is_new = std::find(unknown_words_.begin(), unknown_words_.end(), words[i]) == unknown_words_.end();
+      if (ids[i] == Vocabulary::unk && is_new && unknown_words_.size() < unknown_words_shown)
+        unknown_words_.push_back(words[i]);
+    }
+    return ids;
+  }
+
+  void print(const Line& line) const {
+    if (arguments_.json) {
+      Json translations = Json::array();
+      for (const Translation& t : line.translations)
+        translations.push_back({{"text", run_.codec.decode_target(t.tokens)},
+                                {"tokens", tokens_of(t)},
+                                {"score", t.score},
+                                {"log_probability", t.log_probability},
+                                {"finished", t.finished}});
+      fmt::print("{}\n", Json{{"line", line.number}, {"source", line.text}, {"translations", translations}}.dump());
+      return;
+    }
+    const bool blank = line.translations.empty();
+    const std::string number = arguments_.n_best ? fmt::format("{}\t", line.number) : "";
+    const bool scores = arguments_.scores || arguments_.n_best;
+    if (blank) fmt::print("{}{}\n", number, scores ? "\t\t" : "");
+    for (const Translation& t : line.translations)
+      fmt::print("{}{}{}\n", number,
+                 scores ? fmt::format("{}\t{}\t", nats_text(t.score), nats_text(t.log_probability)) : "",
+                 run_.codec.decode_target(t.tokens));
+  }
+
+  std::vector<std::string> tokens_of(const Translation& translation) const {
+    std::vector<std::string> tokens;
+    for (const TokenId id : translation.tokens) tokens.push_back(run_.codec.target_vocabulary().token(id));
+    return tokens;
+  }
+
+  const OpenRun& run_;
+  const TranslateArguments& arguments_;
+  DecodingArguments options_;
+  std::size_t most_lines_;
+  std::vector<Line> lines_;
+  std::size_t tokens_ = 0, unknown_ = 0;
+  std::vector<std::string> unknown_words_;
+};
+
 int translate_command(const TranslateArguments& arguments) {
   blas::initialize();
   const OpenRun run(arguments.run, arguments.checkpoint);
-  DecodingArguments options = translation_options(arguments.max_length);
-  options.beam = arguments.beam;
-  options.length_penalty = arguments.length_penalty;
-  // A person who types wants each answer at once.
-  const std::size_t batch_size = isatty(STDIN_FILENO) == 1 ? 1 : arguments.batch_size;
-  std::vector<std::vector<TokenId>> sources;
-  std::vector<bool> blank;  // whether each line since the last flush is blank; `sources` holds the others
-  const auto flush = [&] {
-    const auto hypotheses = decode(run.model.transformer(), std::exchange(sources, {}), options);
-    std::size_t next = 0;
-    for (const bool is_empty : std::exchange(blank, {})) {
-      const Translation translation = is_empty ? Translation() : hypotheses[next++];
-      if (arguments.scores)
-        fmt::print("{}\t{}\t", is_empty ? "" : nats_text(translation.score),
-                   is_empty ? "" : nats_text(translation.log_probability));
-      fmt::print("{}\n", run.codec.decode_target(translation.tokens));
-    }
-    const bool written = std::fflush(stdout) == 0;
-    expect(written, "standard output", "cannot be written: {}", std::strerror(errno));
-  };
+  Translator translator(run, arguments);
   std::size_t number = 0;
   try {
-    for (std::string line; next_line(line, ++number);) {
-      // A blank line stays blank: the model never saw one, and what it would make of it is no translation.
-      if (!is_blank(line)) sources.push_back(encode(run, line, fmt::format("standard input:{}", number)));
-      blank.push_back(is_blank(line));
-      if (blank.size() == batch_size) flush();
-    }
+    for (std::string line; next_line(line, ++number);) translator.add(line, number);
   } catch (const Error&) {
-    flush();  // the lines before the bad one are translated first
+    translator.flush();  // the lines before the bad one are translated first
     throw;
   }
-  flush();
+  translator.flush();
+  translator.report();
   return exit_done;
 }
 

@@ -89,16 +89,19 @@ void load_checkpoint(const RunFolder& folder, const RunConfig& config, const std
                      ParameterSet& parameters) {
   const Checkpoints checkpoints(folder.checkpoints(), config.train.keep_checkpoints);
   const auto names = names_in(folder.checkpoints());
-  const std::string others = fmt::format("--checkpoint takes best, last or a file; {} holds {}", folder.checkpoints(),
+  const std::string others = fmt::format("--checkpoint takes best, last, average or a file; {} holds {}", folder.checkpoints(),
                                          names.empty() ? "none yet" : fmt::format("{}", fmt::join(names, ", ")));
-  const bool role = name == "best" || name == "last";
+  const bool role = name == "best" || name == "last" || name == "average";
   expect_usage(!names.empty() || !role, folder.path, "there is no checkpoint yet; the first comes after {} updates",
                std::min(config.train.checkpoint_every, config.train.evaluate_every));
+  expect_usage(name != "average" || path_exists(checkpoints.average_path()), folder.path,
+               "there is no average yet; make it by: surd average {} --last N", folder.path);
   expect_usage(role || path_exists(name), "--checkpoint", "there is no file '{}'; {}", name, others);
   try {
-    load_parameters(name == "best"   ? checkpoints.best_path()
-                    : name == "last" ? checkpoints.last_path()
-                                     : name,
+    load_parameters(name == "best"      ? checkpoints.best_path()
+                    : name == "last"    ? checkpoints.last_path()
+                    : name == "average" ? checkpoints.average_path()
+                                        : name,
                     parameters);
   } catch (const Error& error) {
     throw Error(fmt::format("{}; use another one: {}", error.what(), others));

@@ -54,19 +54,23 @@ struct Decoder : test::Toy {
   mutable std::map<std::pair<Ids, Ids>, std::vector<double>> rows_;
 };
 
-double penalised(const Translation& hypothesis, double alpha) {
+double penalised(const Translation& hypothesis, const DecodingArguments& options) {
   const auto length = static_cast<double>(hypothesis.tokens.size() + (hypothesis.finished ? 1 : 0));
-  return hypothesis.log_probability / std::pow((5 + length) / 6, alpha);
+  const double base = options.normalization == LengthNormalization::gnmt ? (5 + length) / 6 : length;
+  return hypothesis.log_probability / std::pow(base, options.length_penalty);
 }
 
-/// A finished translation is better than one that was cut; otherwise the score decides.
-const Translation& better_of(const Translation& a, const Translation& b, double alpha) {
-  if (a.finished != b.finished) return a.finished ? a : b;
-  return penalised(b, alpha) > penalised(a, alpha) ? b : a;
+/// The best n: a finished translation is better than one that was cut; otherwise the score decides.
+std::vector<Translation> best_of(std::vector<Translation> all, const DecodingArguments& options) {
+  std::stable_sort(all.begin(), all.end(), [&](const Translation& a, const Translation& b) {
+    return a.finished != b.finished ? a.finished : penalised(a, options) > penalised(b, options);
+  });
+  all.resize(std::min(all.size(), options.n_best));
+  return all;
 }
 
 /// Beam search by the book, without any short cut: it keeps all it finishes and goes on to max_length.
-Translation reference_search(const Decoder& model, const Ids& source, const DecodingArguments& options) {
+std::vector<Translation> reference_search(const Decoder& model, const Ids& source, const DecodingArguments& options) {
   std::vector<Translation> live(1), done;
   for (std::size_t length = 1; length <= options.max_length; ++length) {
     std::vector<Translation> candidates;
@@ -90,16 +94,14 @@ Translation reference_search(const Decoder& model, const Ids& source, const Deco
         live.push_back(candidates[rank]);
       }
       if (options.beam == 1) {
-        if (candidates[0].finished) return candidates[0];
+        if (candidates[0].finished) return {candidates[0]};
         break;
       }
     }
   }
   done.insert(done.end(), live.begin(), live.end());
   REQUIRE_FALSE(done.empty());
-  Translation best = done.front();
-  for (const Translation& hypothesis : done) best = better_of(best, hypothesis, options.length_penalty);
-  return best;
+  return best_of(done, options);
 }
 
 void check_same(const Translation& actual, const Translation& expected) {
@@ -151,21 +153,24 @@ TEST_CASE("a beam that holds everything finds what an exhaustive search finds") 
       std::vector<SentencePair> pairs;
       for (const Ids& target : all) pairs.push_back({source, target});
       const auto scores = score(model.transformer, pairs, 32);
-      for (const double alpha : penalties) {
-        Translation best;
-        for (std::size_t i = 0; i < all.size(); ++i) {
-          Translation candidate{all[i], 0, true};
-          for (const double log_probability : scores[i]) candidate.log_probability += log_probability;
-          best = better_of(best, candidate, alpha);
-        }
-        const Translation found = decode(model.transformer, {source}, {400, max_length, alpha})[0];
-        CAPTURE(alpha);
-        check_same(found, best);
-        const Translation greedy = decode(model.transformer, {source}, {1, max_length, alpha})[0];
-        CHECK(penalised(better_of(greedy, found, alpha), alpha) <= penalised(found, alpha) + 1e-6);
-        different_from_greedy += greedy.tokens != found.tokens ? 1 : 0;
-        ++lengths[found.tokens.size()];
+      std::vector<Translation> candidates;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        candidates.push_back({all[i], 0, true});
+        for (const double log_probability : scores[i]) candidates.back().log_probability += log_probability;
       }
+      for (const double alpha : penalties)
+        for (const LengthNormalization normalization : {LengthNormalization::gnmt, LengthNormalization::fairseq}) {
+          CAPTURE(alpha);
+          const DecodingArguments options{400, max_length, alpha, 0, normalization, 5};
+          const auto best = best_of(candidates, options);
+          const auto found = decode_n_best(model.transformer, {source}, options)[0];
+          REQUIRE(found.size() == 5);
+          for (std::size_t i = 0; i < 5; ++i) check_same(found[i], best[i]);
+          const Translation greedy = decode(model.transformer, {source}, {1, max_length, alpha, 0, normalization})[0];
+          CHECK((!greedy.finished || penalised(greedy, options) <= penalised(found[0], options) + 1e-6));
+          different_from_greedy += greedy.tokens != found[0].tokens ? 1 : 0;
+          ++lengths[found[0].tokens.size()];
+        }
     }
   }
   CHECK(different_from_greedy > 10);
@@ -179,17 +184,24 @@ TEST_CASE("what decoding leaves out early could not have won") {
     for (const std::size_t beam : {1, 2, 3, 5})
       for (const double alpha : penalties)
         for (const std::size_t max_length : {1, 2, 3, 6}) {
-          const DecodingArguments options{beam, max_length, alpha};
-          const auto hypotheses = decode(model.transformer, sources, options);
+          const auto normalization = seed % 2 == 0 ? LengthNormalization::gnmt : LengthNormalization::fairseq;
+          const DecodingArguments options{beam, max_length, alpha, 0, normalization, seed % 3 == 0 ? beam : 1};
+          const auto hypotheses = decode_n_best(model.transformer, sources, options);
+          const auto first = decode(model.transformer, sources, options);
           for (std::size_t i = 0; i < sources.size(); ++i) {
             CAPTURE(seed);
             CAPTURE(beam);
             CAPTURE(alpha);
             CAPTURE(max_length);
             CAPTURE(i);
-            check_same(hypotheses[i], reference_search(model, sources[i], options));
-            CHECK(hypotheses[i].score == penalised(hypotheses[i], alpha));
-            ++(hypotheses[i].finished ? finished : cut);
+            const auto expected = reference_search(model, sources[i], options);
+            REQUIRE(hypotheses[i].size() == expected.size());
+            for (std::size_t n = 0; n < expected.size(); ++n) {
+              check_same(hypotheses[i][n], expected[n]);
+              CHECK(hypotheses[i][n].score == penalised(hypotheses[i][n], options));
+            }
+            check_same(first[i], expected[0]);
+            ++(first[i].finished ? finished : cut);
           }
         }
   }

@@ -13,6 +13,7 @@ surd_tests(train
     replicas_test.cpp
     resume_test.cpp
     schedule_test.cpp
+    storage/average_test.cpp
     storage/checkpoint_test.cpp
     storage/kill_test.cpp
     train_test.cpp

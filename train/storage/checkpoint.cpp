@@ -2,7 +2,6 @@
 
 #include "train/storage/files.hpp"
 #include "train/storage/json_object.hpp"
-#include "train/storage/safetensors.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -69,7 +68,7 @@ void expect_model(const TensorFile& file, const std::string& path, const Paramet
     names.insert(parameter.name);
   }
   for (const auto& [name, tensor] : file.tensors)
-    expect(names.count(name) > 0 || name.rfind(slot_prefix, 0) == 0, path,
+    expect(names.count(name) > 0 || is_optimizer_slot(name), path,
            "has a tensor '{}', the model has none: it is of another model", name);
 }
 
@@ -196,10 +195,20 @@ std::string Checkpoints::last_path() const {
   return paths.front();
 }
 
+std::string Checkpoints::average_path() const { return (fs::path(folder_) / "average.safetensors").string(); }
+
 void load_parameters(const std::string& path, ParameterSet& parameters) {
   const TensorFile file = read_safetensors(path);
   expect_model(file, path, parameters);
   restore_parameters(file, parameters);
+}
+
+bool is_optimizer_slot(const std::string& name) { return name.rfind(slot_prefix, 0) == 0; }
+
+std::uint64_t update_of(const TensorFile& checkpoint, const std::string& path) {
+  const auto state = checkpoint.metadata.find("state");
+  expect(state != checkpoint.metadata.end(), path, "is not a checkpoint that a run has written");
+  return state_from({state->second, path + ": state", way_out}).update;
 }
 
 }  // namespace surd

@@ -2,6 +2,7 @@
 
 #include "train/optimizers/optimizer.hpp"
 #include "train/schedule.hpp"
+#include "train/storage/safetensors.hpp"
 #include "train/train.hpp"
 
 #include <cstddef>
@@ -18,6 +19,7 @@ namespace surd {
 ///
 ///     update-00000400.safetensors   the latest ones, as many as are kept
 ///     best.safetensors              the best by the run's metric
+///     average.safetensors           what `surd average` made of some of them
 class Checkpoints {
  public:
   Checkpoints(std::string folder, std::size_t keep) : folder_(std::move(folder)), keep_(keep) {}
@@ -46,10 +48,12 @@ class Checkpoints {
   /// Path of the best checkpoint, or of the latest where there is no best. Throws Error where there is none.
   std::string best_path() const;
   std::string last_path() const;
+  std::string average_path() const;
+  /// Paths of the latest ones, the newest first.
+  std::vector<std::string> newest_first() const;
 
  private:
   std::string best_file() const;
-  std::vector<std::string> newest_first() const;
 
   std::string folder_;
   std::size_t keep_;
@@ -57,5 +61,11 @@ class Checkpoints {
 
 /// Sets the parameters to those of a checkpoint. Throws Error when a name or a shape differs.
 void load_parameters(const std::string& path, ParameterSet& parameters);
+
+/// Whether a tensor of a checkpoint is the optimizer's, and not a parameter.
+bool is_optimizer_slot(const std::string& name);
+
+/// After how many updates a checkpoint was written. Throws Error, naming the path, where it is none of a run.
+std::uint64_t update_of(const TensorFile& checkpoint, const std::string& path);
 
 }  // namespace surd

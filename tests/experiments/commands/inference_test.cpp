@@ -103,7 +103,7 @@ TEST_CASE("a checkpoint that cannot be used is answered with those there are") {
   const std::string holds = "holds best.safetensors, update-00000002.safetensors, update-00000004.safetensors";
   const Outcome nonsense = program("eval " + run.path + " --checkpoint nonsense");
   CHECK(nonsense.exit_code == 2);
-  CHECK(contains(nonsense.output, "there is no file 'nonsense'; --checkpoint takes best, last or a file"));
+  CHECK(contains(nonsense.output, "there is no file 'nonsense'; --checkpoint takes best, last, average or a file"));
   CHECK(contains(nonsense.output, holds));
 
   std::string bytes = read_file(run.checkpoints + "best.safetensors");
@@ -125,7 +125,8 @@ TEST_CASE("a checkpoint that cannot be used is answered with those there are") {
 }
 
 TEST_CASE("a pair too long to be evaluated is told with its place") {
-  const TrainedRun run(" --set task.name=reverse --set model.positions.kind=learned --set model.positions.max_length=4");
+  const TrainedRun run(
+      " --set task.name=reverse --set model.positions.kind=learned --set model.positions.max_length=4");
   CHECK(program("eval " + run.path).exit_code == 0);
   const Outcome evaluated = program("eval " + run.path + " --split test_long");
   CHECK(evaluated.exit_code == 1);
@@ -253,4 +254,73 @@ TEST_CASE("a summary that was damaged by hand names its key and the way out") {
   write_file_atomically(summary, "{\"finished\": \"yes\"}");
   CHECK(program("train " + run.path + "/config.yaml --out " + run.path + " --resume").exit_code == 0);
   CHECK(program("compare " + run.path).exit_code == 0);
+}
+
+TEST_CASE("n translations of a line, the best first, as text and as JSON") {
+  const TrainedRun run;
+  const std::string options = "--beam 4 --n-best 3 --normalization fairseq --length-penalty 0.6";
+  const std::string list = run.translate("a b\\n\\nc\\n", options).output;
+  CAPTURE(list);
+  std::istringstream lines(list);
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream cells(line);
+    rows.emplace_back();
+    for (std::string cell; std::getline(cells, cell, '\t');) rows.back().push_back(cell);
+  }
+  REQUIRE(rows.size() == 7);
+  for (std::size_t i = 0; i < 7; ++i) CHECK(rows[i][0] == (i < 3 ? "1" : i == 3 ? "2" : "3"));
+  CHECK(rows[3].size() < 4);  // the blank line
+  for (const std::size_t i : {0, 1, 4, 5}) CHECK(std::stod(rows[i][1]) >= std::stod(rows[i + 1][1]));
+
+  std::istringstream objects(run.translate("a b\\n\\nc\\n", options + " --json").output);
+  std::string line;
+  for (std::size_t number = 1; number <= 3; ++number) {
+    REQUIRE(std::getline(objects, line));
+    const auto json = nlohmann::json::parse(line);
+    CHECK(json["line"] == number);
+    CHECK(json["translations"].size() == (number == 2 ? 0 : 3));
+    if (number == 2) continue;
+    const auto& best = json["translations"][0];
+    const std::size_t length = best["tokens"].size() + (best["finished"] ? 1 : 0);
+    CHECK(best["score"].get<double>() ==
+          doctest::Approx(best["log_probability"].get<double>() / std::pow(length, 0.6)).epsilon(1e-6));
+  }
+  CHECK(program("translate " + run.path + " --n-best 2 < /dev/null").exit_code == 2);  // of a beam of one
+}
+
+TEST_CASE("order is kept whatever waits for what, and long lines are cut with a warning") {
+  const TrainedRun run;
+  const std::string input = "a\\nb a c a\\nc\\na a\\n\\nb c a\\n";
+  const std::string alone = run.translate(input, "--interactive").output;
+  for (const char* batch : {"--batch-size 1", "--batch-size 3", "--batch-size 100"})
+    CHECK(run.translate(input, batch).output == alone);
+  const std::string words = "$(yes a | head -n 3000 | tr '\\n' ' ')";
+  const Outcome cut = shell("echo \"" + words + "\" | " SURD_EXECUTABLE " translate " + run.path + " --max-length 3");
+  CHECK(cut.exit_code == 0);
+  CHECK(contains(cut.output, "standard input:1: 3,000 tokens; the first 511 are translated"));
+  const Outcome closed = shell("yes a | head -n 5000 | " SURD_EXECUTABLE " translate " + run.path + " | head -n 1");
+  CHECK(closed.exit_code == 0);
+  CHECK(std::count(closed.output.begin(), closed.output.end(), '\n') == 1);
+}
+
+TEST_CASE("words that the vocabulary lacks are told once, at the end") {
+  const TrainedRun run;
+  const std::string told = run.translate("a zebra\\nzebra yak b\\n").output;
+  CHECK(contains(told, "3 of 5 tokens are not in the vocabulary, among them zebra, yak"));
+  CHECK_FALSE(contains(run.translate("a b\\n").output, "vocabulary"));
+}
+
+TEST_CASE("the average of checkpoints is made, named and used") {
+  const TrainedRun run;
+  CHECK(contains(program("eval " + run.path + " --checkpoint average").output, "there is no average yet; make it by"));
+  const Outcome made = program("average " + run.path + " --last 2");
+  CHECK(made.output == run.checkpoints + "average.safetensors\nmean of 2 checkpoints, after updates 2, 4\n");
+  CHECK(program("eval " + run.path + " --checkpoint average").exit_code == 0);
+  CHECK(contains(program("average " + run.path + " --last 3").output, "holds 2 checkpoints beside the best"));
+  CHECK(contains(program("average " + run.path).output, "takes either --last N or --checkpoint FILE"));
+  const std::string last = run.checkpoints + "update-00000004.safetensors", out = run.folder.path("one");
+  CHECK(program("average " + run.path + " --checkpoint " + last + " --out " + out).exit_code == 0);
+  CHECK(program("eval " + run.path + " --checkpoint " + out).output.substr(40) !=
+        program("eval " + run.path + " --checkpoint average").output.substr(40));
 }
