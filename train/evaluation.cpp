@@ -4,9 +4,11 @@
 #include "data/batch.hpp"
 #include "train/batch_loss.hpp"
 #include "train/decoding.hpp"
+#include "train/metrics/chrf.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace surd {
 namespace {
@@ -46,24 +48,50 @@ void for_each_target(const Transformer& model, const std::vector<SentencePair>& 
   }
 }
 
-double measure_sequence_accuracy(const Transformer& model, const std::vector<SentencePair>& pairs,
-                                 const TextCodec& codec, std::size_t batch_size, std::size_t count) {
-  const std::vector<SentencePair> subset(pairs.begin(), pairs.begin() + static_cast<std::ptrdiff_t>(count));
-  std::size_t right = 0;
-  for (const Batch& batch : evaluation_batches(subset, batch_size)) {
+/// Greedy translations of the pairs, in their order.
+std::vector<Translation> translate(const Transformer& model, const std::vector<SentencePair>& pairs,
+                                   const TextCodec& codec, const EvaluationArguments& arguments) {
+  std::vector<Translation> translations(pairs.size());
+  for (const Batch& batch : evaluation_batches(pairs, arguments.batch_size)) {
     std::vector<std::vector<TokenId>> sources;
     DecodingArguments options;
     options.max_length = 1;
     for (const std::size_t index : batch.indices) {
-      sources.push_back(subset[index].source);
-      // With its eos. A longer translation is wrong anyway.
-      options.max_length = std::max(options.max_length, codec.most_tokens(subset[index]) + 1);
+      sources.push_back(pairs[index].source);
+      // With its eos. A longer translation is wrong anyway, but BLEU wants to see it.
+      options.max_length = std::max(options.max_length, codec.most_tokens(pairs[index]) + 1);
     }
-    const auto hypotheses = decode(model, sources, options);
-    for (std::size_t i = 0; i < hypotheses.size(); ++i)
-      right += hypotheses[i].finished && codec.is_right(subset[batch.indices[i]], hypotheses[i].tokens) ? 1 : 0;
+    if (arguments.bleu) {
+      options.max_length = std::numeric_limits<std::size_t>::max();
+      options.max_length_factor = 2;
+    }
+    auto of_batch = decode(model, sources, options);
+    for (std::size_t i = 0; i < of_batch.size(); ++i) translations[batch.indices[i]] = std::move(of_batch[i]);
   }
-  return static_cast<double>(right) / static_cast<double>(count);
+  return translations;
+}
+
+double score_of(const TranslationMetric& metric, const std::vector<std::string>& translations,
+                const std::vector<std::string>& references) {
+  return metric.score(sum_of(count_lines(metric, translations, references)));
+}
+
+/// Measures translations of the first pairs.
+void measure_translations(const Transformer& model, const std::vector<SentencePair>& pairs, const TextCodec& codec,
+                          const EvaluationArguments& arguments, Evaluation& result) {
+  const auto translations = translate(model, pairs, codec, arguments);
+  std::size_t right = 0;
+  std::vector<std::string> texts, references;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    right += translations[i].finished && codec.is_right(pairs[i], translations[i].tokens) ? 1 : 0;
+    if (!arguments.bleu) continue;
+    texts.push_back(codec.decode_target(translations[i].tokens));
+    references.push_back(codec.reference(pairs[i]));
+  }
+  result.sequence_accuracy = static_cast<double>(right) / static_cast<double>(pairs.size());
+  if (!arguments.bleu) return;
+  result.bleu = score_of(Bleu(*arguments.bleu), texts, references);
+  result.chrf = score_of(Chrf(0), texts, references);
 }
 
 }  // namespace
@@ -85,8 +113,10 @@ Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& p
   result.perplexity = std::exp(result.loss);
   result.token_accuracy = static_cast<double>(right) / static_cast<double>(result.target_tokens);
   result.decoded = std::min(options.decode_at_most, pairs.size());
-  if (result.decoded > 0)
-    result.sequence_accuracy = measure_sequence_accuracy(model, pairs, codec, options.batch_size, result.decoded);
+  if (result.decoded > 0) {
+    const auto end = pairs.begin() + static_cast<std::ptrdiff_t>(result.decoded);
+    measure_translations(model, {pairs.begin(), end}, codec, options, result);
+  }
   return result;
 }
 

@@ -3,8 +3,10 @@
 #include "data/batch.hpp"
 #include "data/dataset.hpp"
 #include "layers/transformer.hpp"
+#include "train/metrics/bleu.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace surd {
@@ -18,12 +20,14 @@ struct Evaluation {
   double sequence_accuracy = 0;  ///< share of pairs whose greedy translation has the reference's text
   std::size_t pairs = 0;
   std::size_t target_tokens = 0;
-  std::size_t decoded = 0;  ///< pairs that sequence_accuracy was measured on
+  std::optional<double> bleu, chrf;  ///< of those translations, in [0, 100]; where asked for
+  std::size_t decoded = 0;           ///< pairs that these were measured on
 };
 
 struct EvaluationArguments {
   std::size_t batch_size = evaluation_batch_size;
   std::size_t decode_at_most = static_cast<std::size_t>(-1);  ///< the first pairs are translated; 0: none
+  std::optional<BleuTokenization> bleu = {};                  ///< measure BLEU, with this tokenization, and chrF2
 };
 
 /// Measures a model on a split, without dropout. `codec`, which the pairs were encoded with, tells whether a

@@ -3,6 +3,7 @@
 #include "train/updater.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace surd {
 namespace {
@@ -21,8 +22,7 @@ std::vector<Batch> next_batches(Batcher& batcher, TrainState& state, std::size_t
 
 /// On the validation split. Throws Diverged, at `update`, where the loss is not finite.
 Evaluation measure(const Training& run, const TrainOptions& options, std::uint64_t update) {
-  Evaluation evaluation =
-      evaluate(run.model, run.valid_pairs, run.codec, {evaluation_batch_size, options.evaluate_sequences});
+  Evaluation evaluation = evaluate(run.model, run.valid_pairs, run.codec, options.evaluation());
   if (!std::isfinite(evaluation.loss)) throw Diverged(update, "the validation loss");
   return evaluation;
 }
@@ -80,13 +80,14 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
   return state;
 }
 
-std::vector<std::string> names_of(Metric) { return {"loss", "token_accuracy", "sequence_accuracy"}; }
+std::vector<std::string> names_of(Metric) { return {"loss", "token_accuracy", "sequence_accuracy", "bleu"}; }
 
 double value_of(Metric metric, const Evaluation& evaluation) {
   switch (metric) {
     case Metric::loss: break;
     case Metric::token_accuracy: return evaluation.token_accuracy;
     case Metric::sequence_accuracy: return evaluation.sequence_accuracy;
+    case Metric::bleu: return evaluation.bleu.value_or(0);
   }
   return evaluation.loss;
 }
@@ -109,8 +110,11 @@ void TrainOptions::fields(Fields& f) {
     "section 7): s / V each, as in PyTorch, where fairseq gives s / (V - 1) to all but the true one",
     fraction());
   f("evaluate_every", evaluate_every, "evaluation on the validation split", Unit{"updates"}, at_least(1));
-  f("evaluate_sequences", evaluate_sequences, "validation pairs that are translated for sequence_accuracy",
+  f("evaluate_sequences", evaluate_sequences, "validation pairs that are translated for sequence_accuracy and BLEU",
     Unit{"pairs"});
+  f("evaluate_bleu", evaluate_bleu, "measure BLEU and chrF2 of these translations, as surd bleu and surd chrf do");
+  f("bleu_tokenization", bleu_tokenization, "what a word of BLEU is; see surd bleu",
+    When{evaluate_bleu, "evaluate_bleu is true"});
   f("evaluate_at_start", evaluate_at_start,
     "evaluate before the first update as well, logged as update 0; it does not count for the best or for patience");
   f("evaluate_splits", evaluate_splits,
@@ -126,13 +130,25 @@ void TrainOptions::fields(Fields& f) {
   f("keep_checkpoints", keep_checkpoints, "latest checkpoints kept beside the best", at_least(2));
   f("log_every", log_every, "how often metrics.jsonl gets a line", Unit{"updates"}, at_least(1));
   f("replicas", replicas, "threads that share each batch", between(1, 256));
-  const bool reachable = !stop_at || (*stop_at > 0 && (metric == Metric::loss || *stop_at <= 1));
-  f.rule(reachable, "stop_at", "is never reached: a loss is above 0, an accuracy at most 1 (0.5, not 50)");
+  const double highest = metric == Metric::loss   ? std::numeric_limits<double>::infinity()
+                         : metric == Metric::bleu ? 100
+                                                  : 1;
+  f.rule(!stop_at || (*stop_at > 0 && *stop_at <= highest), "stop_at",
+         "is never reached: a loss is above 0, BLEU at most 100, an accuracy at most 1 (0.5, not 50)");
   const std::size_t evaluations = 1 + (updates - 1) / evaluate_every;  // the last at the end
   f.rule(!stop_at || stop_after <= evaluations, "stop_after",
          "are more evaluations than the run has; train longer, or evaluate more often");
   f.rule(metric != Metric::sequence_accuracy || evaluate_sequences > 0, "metric",
          "sequence_accuracy needs evaluate_sequences above 0; set evaluate_sequences: 200, or another metric");
+  f.rule(metric != Metric::bleu || evaluate_bleu, "metric", "bleu needs evaluate_bleu: true");
+  f.rule(!evaluate_bleu || evaluate_sequences > 0, "evaluate_bleu",
+         "needs evaluate_sequences above 0; set evaluate_sequences: 200");
+}
+
+EvaluationArguments TrainOptions::evaluation() const {
+  EvaluationArguments arguments{evaluation_batch_size, evaluate_sequences};
+  if (evaluate_bleu) arguments.bleu = bleu_tokenization;
+  return arguments;
 }
 
 }  // namespace surd

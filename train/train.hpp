@@ -15,7 +15,7 @@
 namespace surd {
 
 /// What early stopping and the best checkpoint go by.
-enum class Metric { loss, token_accuracy, sequence_accuracy };
+enum class Metric { loss, token_accuracy, sequence_accuracy, bleu };
 std::vector<std::string> names_of(Metric);
 double value_of(Metric metric, const Evaluation& evaluation);
 bool improves(Metric metric, double value, double on);
@@ -28,6 +28,8 @@ struct TrainOptions {
   double label_smoothing = 0;
   std::size_t evaluate_every = 200;
   std::size_t evaluate_sequences = 200;
+  bool evaluate_bleu = false;
+  BleuTokenization bleu_tokenization = BleuTokenization::mteval_13a;
   bool evaluate_at_start = false;
   std::vector<std::string> evaluate_splits;  ///< by whoever calls train(), which knows two splits only
   Metric metric = Metric::loss;
@@ -40,6 +42,9 @@ struct TrainOptions {
   std::size_t replicas = 1;
 
   void fields(Fields& f);
+
+  /// How a split is evaluated.
+  EvaluationArguments evaluation() const;
 };
 
 /// Where a run stands after an update; with the parameters and the optimizer's slots, all that is needed to go on.

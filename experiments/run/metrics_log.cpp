@@ -45,15 +45,42 @@ std::string to_json_line(const UpdateRecord& record) {
       .dump();
 }
 
-std::string to_json_line(const TrainState& state, const Evaluation& evaluation, bool best) {
+EvaluationRecord record_of(const TrainState& state, const Evaluation& evaluation, bool best) {
+  EvaluationRecord record;
+  record.update = state.update;
+  record.loss = evaluation.loss;
+  record.perplexity = evaluation.perplexity;
+  record.token_accuracy = evaluation.token_accuracy;
+  if (evaluation.decoded > 0) record.sequence_accuracy = evaluation.sequence_accuracy;
+  record.bleu = evaluation.bleu;
+  record.chrf = evaluation.chrf;
+  record.best = best;
+  record.trained_target_tokens = state.target_tokens;
+  return record;
+}
+
+Json scores_to_json(const EvaluationRecord& record) {
+  Json json{{"loss", record.loss}, {"perplexity", record.perplexity}, {"token_accuracy", record.token_accuracy}};
+  if (record.sequence_accuracy) json["sequence_accuracy"] = *record.sequence_accuracy;
+  if (record.bleu) json["bleu"] = *record.bleu;
+  if (record.chrf) json["chrf"] = *record.chrf;
+  return json;
+}
+
+std::string scores_text(const EvaluationRecord& record) {
+  // The perplexity is exp(loss): metrics.jsonl and `surd eval` have it.
+  std::string text = fmt::format("loss {:7.4f}  tokens {:6.2f} %", record.loss, 100 * record.token_accuracy);
+  if (record.sequence_accuracy) text += fmt::format("  sequences {:6.2f} %", 100 * *record.sequence_accuracy);
+  if (record.bleu) text += fmt::format("  BLEU {:5.2f}", *record.bleu);
+  return text;
+}
+
+std::string to_json_line(const EvaluationRecord& record) {
   Json json{{"event", "evaluation"},
-            {"update", state.update},
-            {"trained_target_tokens", state.target_tokens},
-            {"loss", evaluation.loss},
-            {"perplexity", evaluation.perplexity},
-            {"token_accuracy", evaluation.token_accuracy}};
-  if (evaluation.decoded > 0) json["sequence_accuracy"] = evaluation.sequence_accuracy;
-  json["best"] = best;
+            {"update", record.update},
+            {"trained_target_tokens", record.trained_target_tokens.value_or(0)}};
+  json.update(scores_to_json(record));
+  json["best"] = record.best;
   return json.dump();
 }
 

@@ -1,8 +1,11 @@
 #pragma once
 
+#include "experiments/run/metrics_reader.hpp"
 #include "train/probe/probe.hpp"
 #include "train/storage/files.hpp"
 #include "train/train.hpp"
+
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <string>
@@ -30,8 +33,14 @@ class JsonLines {
   bool dirty_ = true;  // has lines that are not synced
 };
 
+EvaluationRecord record_of(const TrainState& state, const Evaluation& evaluation, bool best);
+/// Its scores, as scores_of() reads them.
+nlohmann::ordered_json scores_to_json(const EvaluationRecord& record);
+/// The same for a person: "loss  1.2345  tokens  67.89 %  BLEU 30.12".
+std::string scores_text(const EvaluationRecord& record);
+
 std::string to_json_line(const UpdateRecord& record);
-std::string to_json_line(const TrainState& state, const Evaluation& evaluation, bool best);
+std::string to_json_line(const EvaluationRecord& record);
 std::string to_json_line(std::uint64_t update, const Probe::Record& record);
 
 }  // namespace surd

@@ -1,7 +1,6 @@
 #include "experiments/run/metrics_reader.hpp"
 
 #include "train/storage/files.hpp"
-#include "train/storage/json_object.hpp"
 
 namespace surd {
 namespace {
@@ -15,14 +14,28 @@ UpdateRecord update_of(const JsonObject& line) {
 }
 
 EvaluationRecord evaluation_of(const JsonObject& line) {
-  EvaluationRecord record{line.count("update"),        line.real("loss"), line.real("perplexity"),
-                          line.real("token_accuracy"), std::nullopt,      line.truth("best")};
+  EvaluationRecord record = scores_of(line);
+  record.update = line.count("update");
+  record.best = line.truth("best");
   if (line.has("trained_target_tokens")) record.trained_target_tokens = line.count("trained_target_tokens");
-  if (line.has("sequence_accuracy")) record.sequence_accuracy = line.real("sequence_accuracy");
   return record;
 }
 
 }  // namespace
+
+EvaluationRecord scores_of(const JsonObject& json) {
+  EvaluationRecord record;
+  record.loss = json.real("loss");
+  record.perplexity = json.real("perplexity");
+  record.token_accuracy = json.real("token_accuracy");
+  const auto take = [&](const char* name, std::optional<double>& score) {
+    if (json.has(name)) score = json.real(name);
+  };
+  take("sequence_accuracy", record.sequence_accuracy);
+  take("bleu", record.bleu);
+  take("chrf", record.chrf);
+  return record;
+}
 
 Metrics decode_metrics(const std::string& text, const std::string& name) {
   Metrics metrics;

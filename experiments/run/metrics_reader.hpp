@@ -1,5 +1,6 @@
 #pragma once
 
+#include "train/storage/json_object.hpp"
 #include "train/train.hpp"
 
 #include <cstdint>
@@ -15,10 +16,13 @@ struct EvaluationRecord {
   double loss = 0;
   double perplexity = 0;
   double token_accuracy = 0;
-  std::optional<double> sequence_accuracy;
+  std::optional<double> sequence_accuracy, bleu, chrf;
   bool best = false;
   std::optional<std::uint64_t> trained_target_tokens = {};  ///< of all updates before; older logs do not tell
 };
+
+/// The scores that `json` holds, with the names that they have in metrics.jsonl and summary.json.
+EvaluationRecord scores_of(const JsonObject& json);
 
 /// What a run has logged so far.
 struct Metrics {

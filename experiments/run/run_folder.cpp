@@ -89,8 +89,9 @@ void load_checkpoint(const RunFolder& folder, const RunConfig& config, const std
                      ParameterSet& parameters) {
   const Checkpoints checkpoints(folder.checkpoints(), config.train.keep_checkpoints);
   const auto names = names_in(folder.checkpoints());
-  const std::string others = fmt::format("--checkpoint takes best, last, average or a file; {} holds {}", folder.checkpoints(),
-                                         names.empty() ? "none yet" : fmt::format("{}", fmt::join(names, ", ")));
+  const std::string others =
+      fmt::format("--checkpoint takes best, last, average or a file; {} holds {}", folder.checkpoints(),
+                  names.empty() ? "none yet" : fmt::format("{}", fmt::join(names, ", ")));
   const bool role = name == "best" || name == "last" || name == "average";
   expect_usage(!names.empty() || !role, folder.path, "there is no checkpoint yet; the first comes after {} updates",
                std::min(config.train.checkpoint_every, config.train.evaluate_every));

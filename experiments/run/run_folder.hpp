@@ -59,8 +59,8 @@ struct RunFolder {
 
 /// A finished or unfinished run, opened to be used: its config, vocabularies and trained model.
 struct OpenRun {
-  /// `checkpoint`: "best", "last", "average" or a file. Throws UsageError where the folder is not a run or has no such checkpoint,
-  /// Error or ConfigError where it is damaged.
+  /// `checkpoint`: "best", "last", "average" or a file. Throws UsageError where the folder is not a run or has no such
+  /// checkpoint, Error or ConfigError where it is damaged.
   OpenRun(const std::string& folder, const std::string& checkpoint);
 
   RunFolder folder;

@@ -82,17 +82,10 @@ void RunListener::updated(const UpdateRecord& record) {
 
 void RunListener::evaluated(const TrainState& state, const Evaluation& evaluation, bool best) {
   evaluation_seconds_[state.update] = seconds();
-  metrics_.write(to_json_line(state, evaluation, best));
-  EvaluationRecord record{
-      state.update, evaluation.loss,    evaluation.perplexity, evaluation.token_accuracy, std::nullopt,
-      best,         state.target_tokens};
-  if (evaluation.decoded > 0) record.sequence_accuracy = evaluation.sequence_accuracy;
+  const EvaluationRecord record = record_of(state, evaluation, best);
+  metrics_.write(to_json_line(record));
   take(record);
-  const std::string sequences =
-      evaluation.decoded > 0 ? fmt::format("  sequences {:6.2f} %", 100 * evaluation.sequence_accuracy) : "";
-  // The perplexity is exp(loss): metrics.jsonl and `surd eval` have it.
-  console_.line(fmt::format("update {:>6}  valid loss {:7.4f}  tokens {:6.2f} %{}{}", state.update, evaluation.loss,
-                            100 * evaluation.token_accuracy, sequences, best ? "  best" : ""));
+  console_.line(fmt::format("update {:>6}  valid {}{}", state.update, scores_text(record), best ? "  best" : ""));
 }
 
 void RunListener::checkpoint(const TrainState& state, bool best) {

@@ -19,27 +19,16 @@ using Json = nlohmann::ordered_json;
 Json evaluate_splits(const Training& training, const TrainOptions& options, const Dataset& dataset, Console& console) {
   Json splits = Json::object();
   for (const std::string& name : options.evaluate_splits) {
-    const Evaluation evaluation = evaluate(training.model, dataset.split(name), dataset.codec,
-                                           {evaluation_batch_size, options.evaluate_sequences});
-    Json& split = splits[name] = Json{{"loss", evaluation.loss},
-                                      {"perplexity", evaluation.perplexity},
-                                      {"token_accuracy", evaluation.token_accuracy}};
-    if (evaluation.decoded > 0) split["sequence_accuracy"] = evaluation.sequence_accuracy;
-    const std::string sequences =
-        evaluation.decoded > 0 ? fmt::format("  sequences {:6.2f} %", 100 * evaluation.sequence_accuracy) : "";
-    console.line(fmt::format("{} loss {:7.4f}  tokens {:6.2f} %{}", name, evaluation.loss,
-                             100 * evaluation.token_accuracy, sequences));
+    const EvaluationRecord record =
+        record_of({}, evaluate(training.model, dataset.split(name), dataset.codec, options.evaluation()), false);
+    splits[name] = scores_to_json(record);
+    console.line(fmt::format("{} {}", name, scores_text(record)));
   }
   return splits;
 }
 
 Json to_json(const std::optional<EvaluationRecord>& evaluation) {
-  if (!evaluation) return nullptr;
-  Json json{{"loss", evaluation->loss},
-            {"perplexity", evaluation->perplexity},
-            {"token_accuracy", evaluation->token_accuracy}};
-  if (evaluation->sequence_accuracy) json["sequence_accuracy"] = *evaluation->sequence_accuracy;
-  return json;
+  return evaluation ? scores_to_json(*evaluation) : Json(nullptr);
 }
 
 void write_summary(const RunFolder& folder, const Json& outcome, std::uint64_t updates, const ParameterSet& parameters,

@@ -218,6 +218,10 @@ TEST_CASE("metrics know which way is better") {
   evaluation.loss = 1;
   evaluation.token_accuracy = 2;
   evaluation.sequence_accuracy = 3;
+  CHECK(value_of(Metric::bleu, evaluation) == 0);  // not measured
+  evaluation.bleu = 4;
+  CHECK(value_of(Metric::bleu, evaluation) == 4);
+  CHECK(improves(Metric::bleu, 30, 29));
   CHECK(value_of(Metric::loss, evaluation) == 1);
   CHECK(value_of(Metric::token_accuracy, evaluation) == 2);
   CHECK(value_of(Metric::sequence_accuracy, evaluation) == 3);

@@ -39,10 +39,6 @@ std::vector<System> read_systems(const TranslationMetric& metric, const ScoreFil
   return systems;
 }
 
-std::string signature_of(const TranslationMetric& metric) {
-  return fmt::format("{}|version:surd-{}", metric.signature(), version());
-}
-
 Json to_json(const TranslationMetric& metric, const System& system, bool compared) {
   Json json{
       {"system", system.name}, {"name", metric.name()}, {"score", system.score}, {"signature", signature_of(metric)}};
@@ -76,6 +72,10 @@ void print_comparison(const TranslationMetric& metric, const std::vector<System>
 }
 
 }  // namespace
+
+std::string signature_of(const TranslationMetric& metric) {
+  return fmt::format("{}|version:surd-{}", metric.signature(), version());
+}
 
 int score_files(const TranslationMetric& metric, const ScoreFilesArguments& arguments) {
   std::vector<System> systems = read_systems(metric, arguments);

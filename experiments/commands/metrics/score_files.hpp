@@ -33,6 +33,9 @@ struct ScoreFilesArguments {
   }
 };
 
+/// The metric's, and the version of the program.
+std::string signature_of(const TranslationMetric& metric);
+
 /// Scores each file, and prints the scores and what the test says of their differences. Returns the exit code.
 int score_files(const TranslationMetric& metric, const ScoreFilesArguments& arguments);
 

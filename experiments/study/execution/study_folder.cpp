@@ -135,12 +135,8 @@ std::map<std::string, EvaluationRecord> splits_of(const JsonObject& summary) {
   const JsonObject all = summary.object("splits");
   for (const std::string& name : all.keys()) {
     const JsonObject split = all.object(name);
-    EvaluationRecord& record = splits[name];
-    record.update = summary.count("updates");
-    record.loss = split.real("loss");
-    record.perplexity = split.real("perplexity");
-    record.token_accuracy = split.real("token_accuracy");
-    if (split.has("sequence_accuracy")) record.sequence_accuracy = split.real("sequence_accuracy");
+    splits[name] = scores_of(split);
+    splits[name].update = summary.count("updates");
   }
   return splits;
 }

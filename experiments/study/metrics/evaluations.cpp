@@ -10,7 +10,9 @@ constexpr std::size_t in_a_row = 3;  // evaluations at a target, until it is rea
 
 }  // namespace
 
-std::vector<std::string> names_of(Measure) { return {"loss", "perplexity", "token_accuracy", "sequence_accuracy"}; }
+std::vector<std::string> names_of(Measure) {
+  return {"loss", "perplexity", "token_accuracy", "sequence_accuracy", "bleu", "chrf"};
+}
 bool lower_is_better(Measure measure) { return measure == Measure::loss || measure == Measure::perplexity; }
 bool reachable(Measure measure, double value) {
   switch (measure) {
@@ -18,6 +20,8 @@ bool reachable(Measure measure, double value) {
     case Measure::perplexity: return value > 1;
     case Measure::token_accuracy:
     case Measure::sequence_accuracy: return value > 0 && value <= 1;
+    case Measure::bleu:
+    case Measure::chrf: return value > 0 && value <= 100;
   }
   return false;
 }
@@ -31,6 +35,8 @@ std::optional<double> value_of(Measure measure, const EvaluationRecord& record) 
     case Measure::perplexity: return record.perplexity;
     case Measure::token_accuracy: return record.token_accuracy;
     case Measure::sequence_accuracy: return record.sequence_accuracy;
+    case Measure::bleu: return record.bleu;
+    case Measure::chrf: return record.chrf;
   }
   return std::nullopt;
 }

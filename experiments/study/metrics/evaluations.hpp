@@ -5,10 +5,10 @@
 namespace surd {
 
 /// The numbers that an evaluation on the validation split measures.
-enum class Measure { loss, perplexity, token_accuracy, sequence_accuracy };
+enum class Measure { loss, perplexity, token_accuracy, sequence_accuracy, bleu, chrf };
 std::vector<std::string> names_of(Measure);
 bool lower_is_better(Measure measure);
-/// Whether a run can have such a value: an accuracy is at most 1, a loss above 0.
+/// Whether a run can have such a value: an accuracy is at most 1, BLEU at most 100, a loss above 0.
 bool reachable(Measure measure, double value);
 /// The better of two values.
 double better(Measure measure, double a, double b);
@@ -91,7 +91,8 @@ struct TargetOptions : MeasureOptions {
     f("target", target, "to be reached");
     f.rule(target.has_value(), "target", "is required where kind is updates_to, tokens_to or seconds_to");
     f.rule(!target || reachable(of, *target), "target",
-           "is no value to be reached: a loss is above 0, a perplexity above 1, an accuracy above 0 and at most 1");
+           "is no value to be reached: a loss is above 0, a perplexity above 1, an accuracy above 0 and at most 1, "
+           "BLEU and chrF above 0 and at most 100");
   }
 };
 /// What a run spent until the first of three evaluations in a row at or past the target. Where there are no such three,

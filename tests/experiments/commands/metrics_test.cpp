@@ -1,7 +1,10 @@
 #include "../../data/temporary_directory.hpp"
 #include "../program.hpp"
+#include "experiments/run/metrics_reader.hpp"
+#include "train/storage/files.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 using namespace surd;
@@ -63,4 +66,51 @@ TEST_CASE("files that cannot be scored are told with their names") {
   CHECK(contains(answer("chrf " + files.folder.path("none") + files.given), "No such file"));
   CHECK(contains(answer("bleu " + files.good + files.given + " --tokenize 13b"), "did you mean '13a'?"));
   CHECK(contains(answer("bleu " + files.good), "--reference"));
+}
+
+TEST_CASE("BLEU is the same in training, in eval and of the translations themselves") {
+  const TemporaryDirectory folder;
+  std::string sources, targets;
+  for (const char* first : {"a", "b", "c", "d"})
+    for (const char* second : {"a", "b", "c", "d"}) {
+      sources += fmt::format("{0} {1} {0} {1} {0}, {1}\n", first, second);
+      targets += fmt::format("{1} {0} {1} {0} {1}. {0}\n", first, second);
+    }
+  const std::string source = folder.write("source", sources), target = folder.write("target", targets);
+  std::string files;
+  for (const char* split : {"train", "valid", "test"})
+    files += fmt::format(", {0}_source: {1}, {0}_target: {2}", split, source, target);
+  const std::string config = folder.write(
+      "run.yaml",
+      "task: {name: parallel_text" + files +
+          "}\n"
+          "model: {d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 16}}\n"
+          "optimizer: {learning_rate: 0.01}\nschedule: {name: constant}\n"
+          "train: {updates: 40, batch_size: 16, evaluate_every: 20, evaluate_bleu: true, metric: bleu,\n"
+          "        evaluate_splits: [test]}\n");
+  const std::string run = folder.path("run");
+  const Outcome trained = program("train " + config + " --out " + run);
+  CAPTURE(trained.output);
+  REQUIRE(trained.exit_code == 0);
+  CHECK(contains(trained.output, "  BLEU "));
+  const auto evaluations = read_metrics(run + "/metrics.jsonl").evaluations;
+  REQUIRE(evaluations.size() == 2);
+  const EvaluationRecord& last = evaluations[1];
+  REQUIRE((last.bleu && last.chrf));
+  CHECK(last.best == (*last.bleu > *evaluations[0].bleu));
+  CHECK(*last.chrf > 0);
+
+  const auto eval = nlohmann::json::parse(program("eval --json --checkpoint last " + run).output);
+  CHECK(eval["bleu"] == *last.bleu);  // the splits are alike
+  CHECK(eval["chrf"] == *last.chrf);
+  CHECK(contains(eval["bleu_signature"], "tok:13a"));
+  const auto summary = nlohmann::json::parse(read_file(run + "/summary.json"));
+  CHECK(summary["splits"]["test"]["bleu"] == *last.bleu);
+  CHECK(summary["last"]["chrf"] == *last.chrf);
+  const std::string translations = shell(SURD_EXECUTABLE " translate --checkpoint last " + run + " < " + source).output;
+  const auto of_file = nlohmann::json::parse(
+      program("bleu --json " + folder.write("t", translations) + " --reference " + target).output);
+  CHECK(of_file["score"] == *last.bleu);
+  CHECK(contains(program("config check " + config + " --set train.evaluate_bleu=false").output,
+                 "train.metric: bleu needs evaluate_bleu: true"));
 }

@@ -66,7 +66,7 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
        "metrics[0].kind to one of them or remove this key"},
       {"metrics: [{name: a, kind: best}]\n", "metrics[0].kind: must be one of final_value, best_value,"},
       {"metrics: [{name: a, of: los}]\n",
-       "must be one of loss, perplexity, token_accuracy, sequence_accuracy; got 'los'; did you mean 'loss'?"},
+       "must be one of loss, perplexity, token_accuracy, sequence_accuracy, bleu, chrf; got 'los'; did you mean 'loss'?"},
       {"metrics: [{name: a}, {name: a, of: perplexity}]\n", "metrics[1].name: another metric is called 'a' already"},
       {"metrics: [{name: a, kind: initial_value}]\n",
        "study.yaml:7:11: a: initial_value needs train.evaluate_at_start: true, which arm 'alone' does not have"},
