@@ -1,16 +1,33 @@
 #include "data/dataset.hpp"
 
+#include "data/lines.hpp"
+
 #include <algorithm>
+#include <limits>
 
 namespace surd {
 namespace {
 
+std::vector<std::string> training_lines(const Corpus& corpus, std::string TextPair::*side) {
+  std::vector<std::string> lines;
+  for (const TextPair& pair : corpus.split("train").pairs) lines.push_back(pair.*side);
+  return lines;
+}
+
+/// A tokenizer that has learned from these lines, if it learns at all.
+std::shared_ptr<const Tokenizer> tokenizer_of(const TextFormat& format, const std::vector<std::string>& lines) {
+  std::shared_ptr<Tokenizer> tokenizer = format.subwords.make();
+  tokenizer->learn(lines);
+  return tokenizer;
+}
+
 /// How often each token occurs on one side of the training split. Symbols count as if they were frequent enough.
-TokenCounts count_side(const Corpus& corpus, std::string TextPair::*side, const std::vector<std::string>& symbols) {
+TokenCounts count_side(const Corpus& corpus, std::string TextPair::*side, std::vector<std::string> symbols,
+                       const Tokenizer& tokenizer) {
+  for (std::string& token : tokenizer.all_tokens()) symbols.push_back(std::move(token));
   TokenCounts counts;
   for (const std::string& symbol : symbols) counts[symbol] += corpus.vocabulary.min_frequency;
-  for (const TextPair& pair : corpus.split("train").pairs)
-    count_tokens(tokenize(pair.*side, corpus.tokenization), counts);
+  for (const TextPair& pair : corpus.split("train").pairs) count_tokens(tokenizer.tokens(pair.*side), counts);
   return counts;
 }
 
@@ -18,6 +35,16 @@ std::vector<TokenId> ids_of(const std::vector<std::string>& tokens, const Vocabu
   std::vector<TokenId> ids;
   for (const std::string& token : tokens) ids.push_back(vocabulary.id(token));
   return ids;
+}
+
+/// Tokens up to the first eos, without bos and pad.
+std::vector<std::string> tokens_of(const std::vector<TokenId>& ids, const Vocabulary& vocabulary) {
+  std::vector<std::string> tokens;
+  for (const TokenId id : ids) {
+    if (id == Vocabulary::eos) break;
+    if (id != Vocabulary::bos && id != Vocabulary::pad) tokens.push_back(vocabulary.token(id));
+  }
+  return tokens;
 }
 
 bool has_unknown(const std::vector<TokenId>& ids) {
@@ -43,10 +70,11 @@ UnknownShare unknown_share(const std::vector<SentencePair>& pairs) {
   return {share(source, source_tokens), share(target, target_tokens)};
 }
 
-TextCodec::TextCodec(const TextFormat& format, Vocabulary source_vocabulary, Vocabulary target_vocabulary)
-    : tokenization_(format.tokenization),
-      subword_marker_(format.subword_marker),
-      shared_vocabulary_(format.shared_vocabulary),
+TextCodec::TextCodec(SharedTokenizer source_tokenizer, SharedTokenizer target_tokenizer, bool shared_vocabulary,
+                     Vocabulary source_vocabulary, Vocabulary target_vocabulary)
+    : source_tokenizer_(std::move(source_tokenizer)),
+      target_tokenizer_(std::move(target_tokenizer)),
+      shared_vocabulary_(shared_vocabulary),
       source_vocabulary_(std::move(source_vocabulary)),
       target_vocabulary_(std::move(target_vocabulary)) {
   expect(!shared_vocabulary_ || source_vocabulary_ == target_vocabulary_, "vocabulary",
@@ -54,54 +82,71 @@ TextCodec::TextCodec(const TextFormat& format, Vocabulary source_vocabulary, Voc
          source_vocabulary_.size(), target_vocabulary_.size());
 }
 
+TextCodec::TextCodec(const TextFormat& format, Vocabulary source_vocabulary, Vocabulary target_vocabulary)
+    : TextCodec(format.subwords.make(), format.subwords.make(), format.shared_vocabulary, std::move(source_vocabulary),
+                std::move(target_vocabulary)) {
+  expect(!source_tokenizer_->learns(), "subwords", "{} has learned nothing", format.subwords.name());
+}
+
 TextCodec TextCodec::build(const Corpus& corpus) {
-  TokenCounts source = count_side(corpus, &TextPair::source, corpus.source_symbols);
-  const TokenCounts target = count_side(corpus, &TextPair::target, corpus.target_symbols);
+  std::vector<std::string> sources = training_lines(corpus, &TextPair::source);
+  const std::vector<std::string> targets = training_lines(corpus, &TextPair::target);
+  if (corpus.shared_vocabulary) sources.insert(sources.end(), targets.begin(), targets.end());
+  const SharedTokenizer of_source = tokenizer_of(corpus, sources);
+  const SharedTokenizer of_target = corpus.shared_vocabulary ? of_source : tokenizer_of(corpus, targets);
+  TokenCounts source = count_side(corpus, &TextPair::source, corpus.source_symbols, *of_source);
+  const TokenCounts target = count_side(corpus, &TextPair::target, corpus.target_symbols, *of_target);
   if (!corpus.shared_vocabulary)
-    return {corpus, Vocabulary::build(source, corpus.vocabulary), Vocabulary::build(target, corpus.vocabulary)};
+    return {of_source, of_target, false, Vocabulary::build(source, corpus.vocabulary),
+            Vocabulary::build(target, corpus.vocabulary)};
   for (const auto& [token, count] : target) source[token] += count;
   const Vocabulary shared = Vocabulary::build(source, corpus.vocabulary);
-  return {corpus, shared, shared};
+  return {of_source, of_target, true, shared, shared};
 }
 
 TextCodec TextCodec::load(const std::string& directory, const TextFormat& format) {
-  return {format, Vocabulary::load(directory + "/source.txt"), Vocabulary::load(directory + "/target.txt")};
+  const auto tokenizer = [&](const std::string& side) -> SharedTokenizer {
+    std::shared_ptr<Tokenizer> made = format.subwords.make();
+    const std::string path = directory + "/" + side + ".model";
+    if (made->learns()) made->load(read_bytes(path), path);
+    return made;
+  };
+  return {tokenizer("source"), tokenizer("target"), format.shared_vocabulary,
+          Vocabulary::load(directory + "/source.txt"), Vocabulary::load(directory + "/target.txt")};
 }
 
 void TextCodec::save(const std::string& directory) const {
   source_vocabulary_.save(directory + "/source.txt");
   target_vocabulary_.save(directory + "/target.txt");
+  if (!source_tokenizer_->learns()) return;
+  write_bytes(directory + "/source.model", source_tokenizer_->model());
+  write_bytes(directory + "/target.model", target_tokenizer_->model());
 }
 
 SentencePair TextCodec::encode(const TextPair& pair) const {
-  const std::vector<std::string> target = tokens(pair.target);
+  const std::vector<std::string> target = target_tokens(pair.target);
   SentencePair encoded{encode_source(pair.source), ids_of(target, target_vocabulary_)};
-  if (has_unknown(encoded.target)) encoded.target_text = detokenize(target, tokenization_, subword_marker_);
+  if (has_unknown(encoded.target)) encoded.target_text = target_tokenizer_->text(target);
   return encoded;
 }
 
 std::vector<TokenId> TextCodec::encode_source(std::string_view line) const {
-  std::vector<TokenId> ids = ids_of(tokens(line), source_vocabulary_);
+  std::vector<TokenId> ids = ids_of(source_tokens(line), source_vocabulary_);
   ids.push_back(Vocabulary::eos);
   return ids;
 }
 
 std::vector<TokenId> TextCodec::encode_target(std::string_view line) const {
-  return ids_of(tokens(line), target_vocabulary_);
+  return ids_of(target_tokens(line), target_vocabulary_);
 }
 
-std::string TextCodec::decode(const std::vector<TokenId>& ids, const Vocabulary& vocabulary) const {
-  std::vector<std::string> tokens;
-  for (const TokenId id : ids) {
-    if (id == Vocabulary::eos) break;
-    if (id != Vocabulary::bos && id != Vocabulary::pad) tokens.push_back(vocabulary.token(id));
-  }
-  return detokenize(tokens, tokenization_, subword_marker_);
+std::string TextCodec::decode_source(const std::vector<TokenId>& ids) const {
+  return source_tokenizer_->text(tokens_of(ids, source_vocabulary_));
 }
 
-std::string TextCodec::decode_source(const std::vector<TokenId>& ids) const { return decode(ids, source_vocabulary_); }
-
-std::string TextCodec::decode_target(const std::vector<TokenId>& ids) const { return decode(ids, target_vocabulary_); }
+std::string TextCodec::decode_target(const std::vector<TokenId>& ids) const {
+  return target_tokenizer_->text(tokens_of(ids, target_vocabulary_));
+}
 
 std::string TextCodec::reference(const SentencePair& pair) const {
   return pair.target_text.empty() ? decode_target(pair.target) : pair.target_text;
@@ -110,14 +155,13 @@ std::string TextCodec::reference(const SentencePair& pair) const {
 bool TextCodec::is_right(const SentencePair& pair, const std::vector<TokenId>& translation) const {
   if (has_unknown(translation)) return false;
   if (translation == pair.target) return true;
-  // Other tokens are another text, unless they are pieces of words.
-  return !subword_marker_.empty() && decode_target(translation) == reference(pair);
+  return target_tokenizer_->ambiguous() && decode_target(translation) == reference(pair);
 }
 
 std::size_t TextCodec::most_tokens(const SentencePair& pair) const {
-  if (subword_marker_.empty()) return pair.target.size();
-  // A word has no more pieces than characters.
-  return std::max(pair.target.size(), tokenize(reference(pair), Tokenization::characters).size());
+  if (!target_tokenizer_->ambiguous()) return pair.target.size();
+  // There are no more pieces than bytes, and a word's first may be the space before it.
+  return std::max(pair.target.size(), reference(pair).size() + 1);
 }
 
 Dataset::Dataset(const Corpus& corpus) : Dataset(corpus, TextCodec::build(corpus)) {}
@@ -126,7 +170,16 @@ Dataset::Dataset(const Corpus& corpus, TextCodec text_codec) : codec(std::move(t
   for (const Split& split : corpus.splits) {
     EncodedSplit encoded{split.name, {}};
     encoded.pairs.reserve(split.pairs.size());
-    for (const TextPair& pair : split.pairs) encoded.pairs.push_back(codec.encode(pair));
+    const std::size_t most = corpus.max_length.value_or(std::numeric_limits<std::size_t>::max());
+    for (const TextPair& pair : split.pairs) {
+      SentencePair ids = codec.encode(pair);
+      if (ids.source.size() - 1 > most || ids.target.size() > most)
+        ++encoded.overlong;
+      else
+        encoded.pairs.push_back(std::move(ids));
+    }
+    expect_option(!encoded.pairs.empty() || split.pairs.empty(), "task.max_length",
+                  "leaves no pair of the split {}: all {} are longer; set it higher", split.name, split.pairs.size());
     splits.push_back(std::move(encoded));
   }
 }

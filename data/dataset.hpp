@@ -3,6 +3,7 @@
 #include "data/task.hpp"
 #include "data/vocabulary.hpp"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,15 +28,18 @@ UnknownShare unknown_share(const std::vector<SentencePair>& pairs);
 /// Turns text into ids and back. All that inference needs of the data.
 class TextCodec {
  public:
-  /// Throws Error when the format wants a shared vocabulary and the two differ.
+  /// Of a format whose tokenizer learns nothing. Throws Error when the format wants a shared vocabulary and the two
+  /// differ.
   TextCodec(const TextFormat& format, Vocabulary source_vocabulary, Vocabulary target_vocabulary);
 
-  /// Builds the vocabularies from the training split and the corpus's symbols.
+  /// Lets tokenizers learn from the training split, and builds the vocabularies from it and the corpus's symbols. Where
+  /// the vocabulary is shared, one tokenizer learns from both sides.
   static TextCodec build(const Corpus& corpus);
 
-  /// Reads the vocabularies that save() wrote. Throws Error as Vocabulary::load() does.
+  /// Reads what save() wrote. Throws Error as Vocabulary::load() does.
   static TextCodec load(const std::string& directory, const TextFormat& format);
-  /// Writes source.txt and target.txt into a directory that exists. Throws Error when they cannot be written.
+  /// Writes source.txt and target.txt, and source.model and target.model of tokenizers that learn, into a directory
+  /// that exists. Throws Error when they cannot be written.
   void save(const std::string& directory) const;
 
   /// Both sides as ids. Throws Error where a line is not valid UTF-8.
@@ -59,19 +63,22 @@ class TextCodec {
   /// Most tokens, without eos, of a translation that can be right.
   std::size_t most_tokens(const SentencePair& pair) const;
 
-  /// The line's tokens as text, those that the vocabularies lack as well. Throws Error where the line is not valid
-  /// UTF-8.
-  std::vector<std::string> tokens(std::string_view line) const { return tokenize(line, tokenization_); }
+  /// The tokens as text, those that the vocabularies lack as well. Throws Error where the line is not valid UTF-8.
+  std::vector<std::string> source_tokens(std::string_view line) const { return source_tokenizer_->tokens(line); }
+  std::vector<std::string> target_tokens(std::string_view line) const { return target_tokenizer_->tokens(line); }
 
   const Vocabulary& source_vocabulary() const { return source_vocabulary_; }
   const Vocabulary& target_vocabulary() const { return target_vocabulary_; }
   bool shared_vocabulary() const { return shared_vocabulary_; }
 
  private:
-  std::string decode(const std::vector<TokenId>& ids, const Vocabulary& vocabulary) const;
+  using SharedTokenizer = std::shared_ptr<const Tokenizer>;
 
-  Tokenization tokenization_;
-  std::string subword_marker_;
+  TextCodec(SharedTokenizer source_tokenizer, SharedTokenizer target_tokenizer, bool shared_vocabulary,
+            Vocabulary source_vocabulary, Vocabulary target_vocabulary);
+
+  SharedTokenizer source_tokenizer_;
+  SharedTokenizer target_tokenizer_;
   bool shared_vocabulary_;
   Vocabulary source_vocabulary_;
   Vocabulary target_vocabulary_;
@@ -81,11 +88,13 @@ class TextCodec {
 struct EncodedSplit {
   std::string name;
   std::vector<SentencePair> pairs;  ///< in the order of the corpus
+  std::size_t overlong = 0;         ///< pairs that were left out for their length
 };
 
 /// A corpus as ids, ready to be cut into batches.
 struct Dataset {
-  /// Builds the vocabularies from the training split.
+  /// Builds the codec from the training split. Throws OptionError where max_length leaves a split without a pair, here
+  /// and below.
   explicit Dataset(const Corpus& corpus);
   /// Uses given vocabularies, those of a finished run for instance.
   Dataset(const Corpus& corpus, TextCodec codec);

@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 namespace surd {
 namespace {
@@ -79,6 +81,22 @@ bool LineReader::next(std::string& line) {
                             static_cast<unsigned char>(line[*invalid])));
   }
   return true;
+}
+
+std::string read_bytes(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  if (!file) throw Error(fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
+  return bytes;
+}
+
+void write_bytes(const std::string& path, const std::string& bytes) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file << bytes;
+  file.close();
+  if (!file) throw Error(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
 }
 
 std::vector<std::string> read_lines(const std::string& path) {

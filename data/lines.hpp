@@ -45,6 +45,10 @@ class LineReader {
   std::size_t line_number_ = 0;
 };
 
+/// The bytes of a file, and a file of these bytes. Throw Error with the system's reason.
+std::string read_bytes(const std::string& path);
+void write_bytes(const std::string& path, const std::string& bytes);
+
 /// All lines of a file. Throws Error as LineReader does.
 std::vector<std::string> read_lines(const std::string& path);
 

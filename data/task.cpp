@@ -20,15 +20,6 @@ const Split& Corpus::split(std::string_view name) const& {
   throw Error(fmt::format("corpus: there is no split '{}'; there are {}", name, fmt::join(names, ", ")));
 }
 
-Skipped Corpus::skipped() const {
-  Skipped sum;
-  for (const Split& split : splits) {
-    sum.empty += split.skipped.empty;
-    sum.overlong += split.skipped.overlong;
-  }
-  return sum;
-}
-
 Registry<Task()>& tasks() {
   static Registry<Task()> table = [] {
     Registry<Task()> built_in("task");

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "autograd/base/registry.hpp"
-#include "data/text.hpp"
+#include "data/tokenizer.hpp"
 #include "data/vocabulary.hpp"
 
 #include <cstddef>
@@ -21,24 +21,18 @@ struct TextPair {
   std::string target;
 };
 
-/// How many pairs were left out of a split; each is counted under one reason.
-struct Skipped {
-  std::size_t empty = 0;     ///< a blank source or target
-  std::size_t overlong = 0;  ///< a source or target of more tokens than allowed
-};
-
 /// A named part of a corpus: "train", "valid", "test", or a further test split.
 struct Split {
   std::string name;
   std::vector<TextPair> pairs;
-  Skipped skipped = {};
+  std::size_t blank = 0;  ///< pairs with a blank source or target, which were left out
 };
 
 /// How a task's text turns into ids and back. Known before any data is read, so that a finished run can translate
 /// without its corpus.
 struct TextFormat {
-  Tokenization tokenization = Tokenization::words;
-  std::string subword_marker;  ///< what ends a word piece that continues in the next token, e.g. "@@"; "" = none
+  TokenizerChoice subwords = {tokenizers(), "words"};
+  std::optional<std::size_t> max_length;  ///< pairs with more tokens than this on a side are left out of a Dataset
   bool shared_vocabulary = false;
   VocabularyOptions vocabulary = {};
   /// Whether the text may hold any word, as that of files may: then a run tells how many tokens are unknown even where
@@ -54,8 +48,6 @@ struct Corpus : TextFormat {
   /// Throws Error, naming the splits there are, when there is no such split.
   const Split& split(std::string_view name) const&;
   const Split& split(std::string_view name) const&& = delete;  // it would not outlive the corpus
-  /// Sums over the splits.
-  Skipped skipped() const;
 
   std::vector<Split> splits;
   /// Tokens that get an entry in the vocabularies even where the training split happens not to use them.

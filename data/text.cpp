@@ -54,8 +54,6 @@ std::string join_characters(const std::vector<std::string>& characters) {
 
 }  // namespace
 
-std::vector<std::string> names_of(Tokenization) { return {"words", "characters"}; }
-
 bool is_blank(std::string_view line) { return std::all_of(line.begin(), line.end(), is_space); }
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
@@ -67,9 +65,23 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
   return std::nullopt;
 }
 
-std::vector<std::string> tokenize(std::string_view line, Tokenization tokenization) {
+void expect_utf8(std::string_view line) {
   const auto invalid = find_invalid_utf8(line);
   expect(!invalid, "tokenize", "the line must be valid UTF-8; it is not at byte {}", invalid.value_or(0) + 1);
+}
+
+std::string valid_utf8(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    const std::size_t length = utf8_length(bytes);
+    text += length > 0 ? bytes.substr(0, length) : std::string_view("\xef\xbf\xbd");
+    bytes.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return text;
+}
+
+std::vector<std::string> tokenize(std::string_view line, Tokenization tokenization) {
+  expect_utf8(line);
   return tokenization == Tokenization::words ? split_words(line) : split_characters(line);
 }
 

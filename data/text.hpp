@@ -8,12 +8,11 @@
 
 namespace surd {
 
-/// How a line of text becomes tokens.
+/// How plain text becomes tokens; tokenizer.hpp has all ways.
 enum class Tokenization {
   words,       ///< split at ASCII white space
   characters,  ///< one token a Unicode code point
 };
-std::vector<std::string> names_of(Tokenization);
 
 /// The token that stands for a space between characters: U+2581, "▁", as SentencePiece writes it.
 inline constexpr std::string_view space_token = "\xe2\x96\x81";
@@ -27,6 +26,12 @@ inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 /// Byte offset at which the first ill-formed UTF-8 sequence starts, or nothing where the text is valid. Strict
 /// (Unicode, table 3-7): overlong forms, surrogates and code points above U+10FFFF are ill-formed.
 std::optional<std::size_t> find_invalid_utf8(std::string_view text);
+
+/// Throws Error, naming the byte, where a line is not valid UTF-8.
+void expect_utf8(std::string_view line);
+
+/// The text with U+FFFD for each byte that is part of no UTF-8 sequence.
+std::string valid_utf8(std::string_view bytes);
 
 /// The tokens of one line; none is empty and none holds ASCII white space. Words are taken as they stand; among
 /// characters each white space is space_token. Throws Error where the line is not valid UTF-8.

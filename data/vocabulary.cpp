@@ -4,9 +4,6 @@
 #include "data/text.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 
 namespace surd {
 namespace {
@@ -88,13 +85,7 @@ std::string Vocabulary::text() const {
   return lines;
 }
 
-void Vocabulary::save(const std::string& path) const {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file << text();
-  file.close();
-  if (!file) throw Error(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
-}
+void Vocabulary::save(const std::string& path) const { write_bytes(path, text()); }
 
 Vocabulary Vocabulary::load(const std::string& path) {
   LineReader lines(path);

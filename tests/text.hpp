@@ -1,5 +1,8 @@
 #pragma once
 
+#include "autograd/base/error.hpp"
+
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -13,6 +16,16 @@ inline std::string between(const std::string& text, const std::string& before, c
   const auto end = found == std::string::npos ? found : text.find(after, from);
   if (end == std::string::npos) throw std::runtime_error("nothing stands between '" + before + "' and '" + after + "'");
   return text.substr(from, end - from);
+}
+
+/// The message of the Error that f throws; "" where it throws none.
+inline std::string message_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 }  // namespace surd::test

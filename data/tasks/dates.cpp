@@ -108,7 +108,7 @@ DatesTask::DatesTask(Options options) : options_(options) { check_options("dates
 
 TextFormat DatesTask::format() const {
   TextFormat format;
-  format.tokenization = Tokenization::characters;
+  format.subwords.select("characters");
   format.shared_vocabulary = options_.shared_vocabulary;
   return format;
 }

@@ -1,6 +1,7 @@
 #include "data/tasks/parallel_text.hpp"
 
 #include "data/lines.hpp"
+#include "data/text.hpp"
 
 #include <algorithm>
 
@@ -19,9 +20,7 @@ void ParallelTextOptions::fields(Fields& f) {
   file("valid_target", valid_target, "their translations");
   file("test_source", test_source, "sentences to test on");
   file("test_target", test_target, "their translations");
-  f("tokenization", tokenization, "what a token is: a word between white space, or a character");
-  f("subword_marker", subword_marker, "what ends a word piece that continues in the next token, e.g. @@; empty = none",
-    When{tokenization == Tokenization::words, "tokenization is words"});
+  f.choice("subwords", "kind", subwords, "how a line becomes tokens");
   f("max_length", max_length, "pairs with a longer source or target are left out and counted", between(1, 1e5),
     Unit{"tokens"});
   f("min_frequency", min_frequency,
@@ -39,8 +38,8 @@ ParallelTextTask::ParallelTextTask(Options options) : options_(std::move(options
 
 TextFormat ParallelTextTask::format() const {
   TextFormat format;
-  format.tokenization = options_.tokenization;
-  format.subword_marker = options_.subword_marker;
+  format.subwords = options_.subwords;
+  format.max_length = options_.max_length;
   format.shared_vocabulary = options_.shared_vocabulary;
   format.vocabulary.min_frequency = options_.min_frequency;
   format.vocabulary.size_limit = options_.vocabulary_limit;
@@ -90,14 +89,10 @@ Split ParallelTextTask::read_split(std::string name, const std::string& source_p
     const bool has_source = sources.next(pair.source);
     const bool has_target = targets.next(pair.target);
     if (!has_source || !has_target) break;
-    const auto length = [&](const std::string& line) { return tokenize(line, options_.tokenization).size(); };
-    if (is_blank(pair.source) || is_blank(pair.target)) {
-      ++split.skipped.empty;
-    } else if (std::max(length(pair.source), length(pair.target)) > options_.max_length) {
-      ++split.skipped.overlong;
-    } else {
+    if (is_blank(pair.source) || is_blank(pair.target))
+      ++split.blank;
+    else
       split.pairs.push_back(pair);
-    }
   }
   while (sources.next(pair.source)) continue;
   while (targets.next(pair.target)) continue;
@@ -106,10 +101,8 @@ Split ParallelTextTask::read_split(std::string name, const std::string& source_p
                 "files that belong together",
                 source_path, sources.line_number(), target_path, targets.line_number());
   expect_option(!split.pairs.empty(), "task." + split.name + "_source",
-                "'{}' and '{}' must hold a pair; of their {} lines {} are blank and {} are longer than max_length = "
-                "{}; name other files, or set task.max_length higher",
-                source_path, target_path, sources.line_number(), split.skipped.empty, split.skipped.overlong,
-                options_.max_length);
+                "'{}' and '{}' must hold a pair; their {} lines are blank; name other files", source_path, target_path,
+                sources.line_number());
   return split;
 }
 

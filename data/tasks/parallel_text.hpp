@@ -10,8 +10,7 @@ struct ParallelTextOptions {
   std::string train_source, train_target;
   std::string valid_source, valid_target;
   std::string test_source, test_target;
-  Tokenization tokenization = Tokenization::words;
-  std::string subword_marker;
+  TokenizerChoice subwords = {tokenizers(), "words"};
   std::size_t max_length = 100;
   std::size_t min_frequency = 1;
   std::optional<std::size_t> vocabulary_limit;
@@ -21,7 +20,8 @@ struct ParallelTextOptions {
 };
 
 /// Reads two files a split with one UTF-8 sentence a line, plain or gzip: line n of one is the translation of line n of
-/// the other. Blank and overlong pairs are left out of every split, and counted there.
+/// the other. Blank pairs are left out of every split and counted
+/// there; overlong ones are left out of a Dataset.
 ///
 /// load() throws Error when a file cannot be read, holds invalid UTF-8 (at file:line:byte), when the two files of a
 /// split have different numbers of lines, or when no pair is left.

@@ -45,7 +45,7 @@ int score_command(const ScoreArguments& arguments) {
   }
   const auto scores = score(run.model.transformer(), pairs, evaluation_batch_size);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    Json tokens = run.codec.tokens(targets[i]), unknown = Json::array();
+    Json tokens = run.codec.target_tokens(targets[i]), unknown = Json::array();
     tokens.push_back(run.codec.target_vocabulary().token(Vocabulary::eos));
     for (std::size_t t = 0; t < pairs[i].target.size(); ++t)
       if (pairs[i].target[t] == Vocabulary::unk) unknown.push_back(t);

@@ -1,6 +1,6 @@
 #include "autograd/blas.hpp"
 #include "data/batch.hpp"
-#include "data/lines.hpp"
+#include "data/text.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/sentences.hpp"
 #include "experiments/commands/shared_arguments.hpp"
@@ -156,7 +156,7 @@ class Translator {
     const auto unknown = static_cast<std::size_t>(std::count(ids.begin(), ids.end(), Vocabulary::unk));
     if (unknown == 0) return ids;
     unknown_ += unknown;
-    const std::vector<std::string> words = run_.codec.tokens(line);
+    const std::vector<std::string> words = run_.codec.source_tokens(line);
     for (std::size_t i = 0; i < std::min(words.size(), ids.size()); ++i) {
       const bool is_new = std::find(unknown_words_.begin(), unknown_words_.end(), words[i]) == unknown_words_.end();
       if (ids[i] == Vocabulary::unk && is_new && unknown_words_.size() < unknown_words_shown)

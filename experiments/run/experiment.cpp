@@ -94,9 +94,10 @@ std::vector<std::string> describe(const RunConfig& config, const Experiment& exp
   for (const Split& split : corpus.splits)
     splits.push_back(fmt::format("{}{} {}", splits.empty() ? config.task.name() + ": " : "",
                                  with_commas(split.pairs.size()), split.name));
-  const Skipped skipped = corpus.skipped();
-  if (skipped.empty + skipped.overlong > 0)
-    splits.push_back(fmt::format("skipped {} empty, {} overlong", skipped.empty, skipped.overlong));
+  std::size_t blank = 0, overlong = 0;
+  for (const Split& split : corpus.splits) blank += split.blank;
+  for (const EncodedSplit& split : experiment.dataset->splits) overlong += split.overlong;
+  if (blank + overlong > 0) splits.push_back(fmt::format("skipped {} empty, {} overlong", blank, overlong));
 
   const TransformerOptions& m = config.model;
   std::vector<std::string> factors;
@@ -109,8 +110,9 @@ std::vector<std::string> describe(const RunConfig& config, const Experiment& exp
                                                   : fmt::format("{} tokens", t.batching.batch_tokens.value_or(0));
   std::vector<std::string> lines = {
       labelled("task", splits, ","),
-      fmt::format("vocabulary  source {}, target {}{}", codec.source_vocabulary().size(), rows,
-                  codec.shared_vocabulary() ? " (shared)" : ""),
+      fmt::format("vocabulary  source {}, target {}{}{}", codec.source_vocabulary().size(), rows,
+                  codec.shared_vocabulary() ? " (shared)" : "",
+                  corpus.subwords.name() == "words" ? "" : fmt::format(", {}", corpus.subwords.name())),
   };
   if (worth_telling(experiment.unknown, corpus))
     for (std::string& line : describe(experiment.unknown)) lines.push_back(std::move(line));

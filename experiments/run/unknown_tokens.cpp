@@ -17,10 +17,10 @@ std::vector<std::string> ways_out(const TextFormat& format) {
     ways.push_back(fmt::format("raise vocabulary_limit ({})", with_commas(*format.vocabulary.size_limit)));
   if (format.vocabulary.min_frequency > 1)
     ways.push_back(fmt::format("lower min_frequency ({})", format.vocabulary.min_frequency));
-  if (format.tokenization == Tokenization::characters)
+  if (format.subwords.name() == "characters")
     ways.emplace_back("see that all files write their characters alike (Unicode NFC)");
-  else if (format.subword_marker.empty())
-    ways.emplace_back("cut words into subwords (BPE) and set subword_marker");
+  else if (!format.subwords.make()->cuts_words())
+    ways.emplace_back("cut words into subwords: task.subwords: {kind: bpe}");
   else
     ways.emplace_back("cut all files by the same subwords, learned from the training split");
   return ways;

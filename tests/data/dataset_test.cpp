@@ -14,7 +14,7 @@ using Ids = std::vector<TokenId>;
 
 Corpus small_corpus() {
   Corpus corpus;
-  corpus.subword_marker = "@@";
+  corpus.subwords.set<Words>("words", {"@@"});
   corpus.splits = {{"train", {{"a dog", "ein hund"}, {"a cat", "ei@@ ne katze"}}}, {"test", {{"the dog", "der hund"}}}};
   return corpus;
 }
@@ -62,10 +62,10 @@ TEST_CASE("a reference keeps the words that the vocabulary lacks, and nothing el
   CHECK(known.target_text.empty());
   CHECK(dataset.codec.reference(known) == "eine katze");  // its pieces joined
   CHECK(dataset.codec.reference(dataset.codec.encode({"a", " ei@@  neu hund "})) == "eineu hund");
-  CHECK(dataset.codec.tokens(" ei@@  neu") == std::vector<std::string>{"ei@@", "neu"});
+  CHECK(dataset.codec.target_tokens(" ei@@  neu") == std::vector<std::string>{"ei@@", "neu"});
 
   Corpus letters;
-  letters.tokenization = Tokenization::characters;
+  letters.subwords.select("characters");
   letters.splits = {{"train", {{"a", "ab"}}}};
   const TextCodec codec = TextCodec::build(letters);
   CHECK(codec.reference(codec.encode({"a", "a \xc3\xa4"})) == "a \xc3\xa4");
@@ -92,11 +92,11 @@ TEST_CASE("a translation is right where it has the reference's text") {
   CHECK(cut.is_right(cut.encode({"a", "eine"}), cut.encode_target("e@@ ine")));
   CHECK(cut.is_right(cut.encode({"a", "ein@@ e"}), cut.encode_target("ei@@ ne")));
   CHECK_FALSE(cut.is_right(cut.encode({"a", "eine"}), cut.encode_target("ei@@ ine")));
-  pieces.subword_marker = "";
+  pieces.subwords.select("words");
   const TextCodec whole = TextCodec::build(pieces);
   CHECK_FALSE(whole.is_right(whole.encode({"a", "eine"}), whole.encode_target("e@@ ine")));
 
-  CHECK(codec.most_tokens(codec.encode({"a", "ein hund"})) == 8);  // a piece for each character
+  CHECK(codec.most_tokens(codec.encode({"a", "ein hund"})) == 9);  // at most a piece for each byte
   CHECK(whole.most_tokens(whole.encode({"a", "ein hund"})) == 2);
 }
 

@@ -9,4 +9,5 @@ surd_tests(data FLOAT
   tasks/synthetic_test.cpp
   task_test.cpp
   text_test.cpp
+  tokenizer_test.cpp
   vocabulary_test.cpp)

@@ -2,6 +2,7 @@
 
 #include "layers/transformer.hpp"
 #include "tests/tensors.hpp"
+#include "tests/text.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -167,16 +168,6 @@ struct Model : Bench {
       : Bench(seed), transformer(scope, options, Example::vocabulary, Example::vocabulary) {}
   Transformer transformer;
 };
-
-/// The message of the Error that f throws; "" where it throws none.
-inline std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 /// Largest difference relative to the largest magnitude of b.
 inline double relative_difference(const Tensor& a, const Tensor& b) {

@@ -194,7 +194,7 @@ TEST_CASE("predicting unk for a token that the vocabulary lacks is not right, an
 TEST_CASE("a translation is right whose words are those of the reference, cut into other pieces") {
   constexpr TokenId piece = 4, two_pieces = 6;
   Corpus corpus;
-  corpus.subword_marker = "@@";
+  corpus.subwords.set<Words>("words", {"@@"});
   corpus.splits = {{"train", {{"x", "a@@ a@@ a@@ a@@ b b b aa@@ aa@@ c"}}}};  // the most frequent first
   const TextCodec codec = TextCodec::build(corpus);
   REQUIRE(codec.encode_target("a@@ b aa@@") == std::vector<TokenId>{piece, 5, two_pieces});

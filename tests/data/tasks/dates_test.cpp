@@ -119,7 +119,7 @@ TEST_CASE("years stay in their range, and all patterns are used") {
 
 TEST_CASE("the two vocabularies are characters, shared only on request") {
   DatesOptions options;
-  CHECK(DatesTask(options).format().tokenization == Tokenization::characters);
+  CHECK(DatesTask(options).format().subwords.name() == "characters");
   CHECK_FALSE(DatesTask(options).format().shared_vocabulary);
   options.shared_vocabulary = true;
   CHECK(DatesTask(options).format().shared_vocabulary);

@@ -1,4 +1,5 @@
 #include "data/tasks/grammar.hpp"
+#include "data/text.hpp"
 
 #include <doctest/doctest.h>
 

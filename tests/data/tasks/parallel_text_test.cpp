@@ -76,23 +76,28 @@ TEST_CASE("blank and overlong pairs are left out of each split and counted there
   files.directory.write("valid.de", "eine katze\na b c d e\n");
   files.options.max_length = 4;
   const Corpus corpus = files.load();
-  CHECK(corpus.split("train").pairs.size() == 2);
-  CHECK(corpus.split("train").skipped.empty == 3);
-  CHECK(corpus.split("train").skipped.overlong == 1);
-  CHECK(corpus.split("valid").pairs.size() == 1);
-  CHECK(corpus.split("valid").skipped.overlong == 1);
-  CHECK(corpus.split("test").skipped.overlong == 0);
-  CHECK(corpus.skipped().empty == 3);
-  CHECK(corpus.skipped().overlong == 2);
+  CHECK(corpus.split("train").blank == 3);
+  CHECK(corpus.split("valid").blank == 0);
+  const Dataset dataset(corpus);
+  const auto pairs_and_overlong = [&](std::size_t i) {
+    return std::make_pair(dataset.splits[i].pairs.size(), dataset.splits[i].overlong);
+  };
+  CHECK(pairs_and_overlong(0) == std::make_pair(std::size_t{2}, std::size_t{1}));
+  CHECK(pairs_and_overlong(1) == std::make_pair(std::size_t{1}, std::size_t{1}));
+  CHECK(pairs_and_overlong(2).second == 0);
+  files.options.max_length = 1;
+  CHECK_THROWS_WITH_AS(Dataset(files.load()),
+                       "task.max_length: leaves no pair of the split train: all 3 are longer; set it higher",
+                       OptionError);
 }
 
 TEST_CASE("length is counted in tokens") {
   Files files;
-  files.options.tokenization = Tokenization::characters;
+  files.options.subwords.select("characters");
   files.options.max_length = 10;  // "eine katze"
-  const Corpus corpus = files.load();
-  CHECK(corpus.split("train").pairs.size() == 1);
-  CHECK(corpus.split("train").skipped.overlong == 1);
+  const Dataset dataset(files.load());
+  CHECK(dataset.split("train").size() == 1);
+  CHECK(dataset.splits[0].overlong == 1);
 }
 
 TEST_CASE("files of different length are an error that counts the lines") {
@@ -122,8 +127,7 @@ TEST_CASE("missing files and splits without a pair are errors") {
   files.directory.write("valid.en", "\n");
   const std::string message = "task.valid_source: '" + files.options.valid_source + "' and '" +
                               files.options.valid_target +
-                              "' must hold a pair; of their 1 lines 1 are blank and 0 are longer than max_length = "
-                              "100; name other files, or set task.max_length higher";
+                              "' must hold a pair; their 1 lines are blank; name other files";
   CHECK_THROWS_WITH_AS(files.load(), message.c_str(), Error);
   files.options.valid_target = files.directory.path("missing");
   CHECK_THROWS_WITH_AS(
@@ -144,12 +148,12 @@ TEST_CASE("the vocabulary follows the options") {
   files.options.shared_vocabulary = true;
   files.options.min_frequency = 1;
   files.options.vocabulary_limit = 9;
-  files.options.subword_marker = "@@";
+  files.options.subwords.set<Words>("words", {"@@"});
   dataset = Dataset(files.load());
   CHECK(dataset.codec.source_vocabulary().size() == 9);
   CHECK(dataset.codec.source_vocabulary() == dataset.codec.target_vocabulary());
   const TextFormat format = ParallelTextTask(files.options).format();
-  CHECK(format.subword_marker == "@@");
+  CHECK(format.subwords.make()->text({"foo@@", "bar"}) == "foobar");
   CHECK(format.shared_vocabulary);
 }
 

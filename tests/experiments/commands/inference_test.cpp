@@ -181,8 +181,8 @@ TEST_CASE("a run tells the share of unknown tokens, and above 1 % what to do") {
                  "            target 33.33 % of train, 33.33 % of valid, 33.33 % of test\nmodel "));
   const std::string warning =
       "warning: 33.3 % of the target tokens of train are not in the vocabulary: the model sees <unk> in their place, "
-      "and a translation whose reference has one is never right; lower min_frequency (2), or cut words into subwords "
-      "(BPE) and set subword_marker\n";
+      "and a translation whose reference has one is never right; lower min_frequency (2), or cut words into subwords: "
+      "task.subwords: {kind: bpe}\n";
   CHECK(contains(run.output, warning));
   CHECK(contains(program("config check " + run.path + "/config.yaml").output, warning));
   const std::string measured = program("eval " + run.path + " --split train").output;

@@ -39,16 +39,16 @@ TEST_CASE("above 1 % of unknown tokens a warning names the worst side of a split
     CHECK(text.rfind("30.0 % of the target tokens of test are not in the vocabulary: ", 0) == 0);
     return text.substr(text.find("; ") + 2);
   };
-  CHECK(way_out() == "cut words into subwords (BPE) and set subword_marker");
+  CHECK(way_out() == "cut words into subwords: task.subwords: {kind: bpe}");
   files.vocabulary.min_frequency = 3;
   files.vocabulary.size_limit = 8000;
   CHECK(way_out() ==
-        "raise vocabulary_limit (8,000), or lower min_frequency (3), or cut words into subwords (BPE) and set "
-        "subword_marker");
+        "raise vocabulary_limit (8,000), or lower min_frequency (3), or cut words into subwords: "
+        "task.subwords: {kind: bpe}");
   files.vocabulary = {};
-  files.subword_marker = "@@";
+  files.subwords.set<Words>("words", {"@@"});
   CHECK(way_out() == "cut all files by the same subwords, learned from the training split");
-  files.tokenization = Tokenization::characters;
+  files.subwords.select("characters");
   CHECK(way_out() == "see that all files write their characters alike (Unicode NFC)");
   CHECK(contains(warning_of(many, TextFormat()), "; make the training split larger"));
 }

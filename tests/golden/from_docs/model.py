@@ -209,7 +209,7 @@ class Run:
         weights, _ = read_safetensors(folder / "checkpoints/best.safetensors")
         self.model = Model(self.config["model"], weights, dtype)
         task = self.config["task"]
-        self.characters = task["name"] == "dates" or task.get("tokenization") == "characters"
+        self.characters = task["name"] == "dates" or task.get("subwords", {}).get("kind") == "characters"
         self.ids = {}
         for side in ("source", "target"):
             self.tokens = (folder / f"vocabulary/{side}.txt").read_text(encoding="utf-8").split("\n")[:-1]

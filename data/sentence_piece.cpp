@@ -1,0 +1,118 @@
+#include "data/sentence_piece.hpp"
+
+#include "data/lines.hpp"
+#include "data/text.hpp"
+
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace surd {
+namespace {
+
+constexpr std::string_view unknown_piece = "<unk>";
+
+/// SentencePiece knows one white space; tokens must hold none.
+std::string with_plain_spaces(std::string_view line) {
+  std::string text(line);
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c >= '\t' && c <= '\r'; }, ' ');
+  return text;
+}
+
+/// Hands lines to the trainer.
+class Lines : public sentencepiece::SentenceIterator {
+ public:
+  explicit Lines(const std::vector<std::string>& lines) : lines_(lines) { take(); }
+  bool done() const override { return next_ >= lines_.size(); }
+  void Next() override {
+    ++next_;
+    take();
+  }
+  const std::string& value() const override { return line_; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  void take() {
+    if (!done()) line_ = with_plain_spaces(lines_[next_]);
+  }
+
+  const std::vector<std::string>& lines_;
+  std::size_t next_ = 0;
+  std::string line_;
+};
+
+}  // namespace
+
+std::vector<std::string> SentencePieces::tokens(std::string_view line) const {
+  expect_utf8(line);
+  std::vector<std::string> pieces;
+  const auto status = processor_->Encode(with_plain_spaces(line), &pieces);
+  expect(status.ok(), "SentencePiece", "{}", status.ToString());
+  return pieces;
+}
+
+std::string SentencePieces::text(const std::vector<std::string>& tokens) const {
+  std::string joined;
+  for (const std::string& token : tokens) {
+    const auto byte = byte_of(token);
+    byte ? joined += static_cast<char>(*byte) : joined += token;
+  }
+  std::string line;
+  for (std::size_t i = 0; i < joined.size();) {
+    const bool space = std::string_view(joined).substr(i, space_token.size()) == space_token;
+    if (space && !line.empty()) line += ' ';  // the first one is a line's start
+    if (!space) line += joined[i];
+    i += space ? space_token.size() : 1;
+  }
+  return valid_utf8(line);
+}
+
+void SentencePieces::load(std::string model, const std::string& name) {
+  auto processor = std::make_shared<sentencepiece::SentencePieceProcessor>();
+  const auto status = processor->LoadFromSerializedProto(model);
+  expect(status.ok(), name, "is not a model of SentencePiece: {}", status.ToString());
+  model_ = std::move(model);
+  processor_ = std::move(processor);
+}
+
+std::vector<std::string> SentencePieces::all_tokens() const {
+  std::vector<std::string> tokens;
+  for (int id = 0; id < processor_->GetPieceSize(); ++id)
+    if (!processor_->IsUnknown(id) && !processor_->IsControl(id) && !processor_->IsUnused(id))
+      tokens.push_back(processor_->IdToPiece(id));
+  return tokens;
+}
+
+void LearnedPieces::learn(const std::vector<std::string>& lines) {
+  const std::unordered_map<std::string, std::string> settings = {
+      {"model_type", kind_},
+      {"vocab_size", std::to_string(options_.size)},
+      {"character_coverage", fmt::format("{}", options_.coverage)},
+      {"byte_fallback", options_.byte_fallback ? "true" : "false"},
+      {"hard_vocab_limit", "false"},  // fewer, where the text has no more
+      {"normalization_rule_name", "identity"},
+      {"max_sentence_length", "1048576"},  // bytes; longer ones would be left out
+      {"num_threads", "1"},                // sums in one order
+      {"bos_id", "-1"},
+      {"eos_id", "-1"},
+      {"minloglevel", "2"}};
+  Lines sentences(lines);
+  std::string model;
+  const auto status = sentencepiece::SentencePieceTrainer::Train(settings, &sentences, &model);
+  expect_option(status.ok(), "task.subwords.size", "SentencePiece cannot learn {} pieces from {} lines: {}",
+                options_.size, lines.size(), status.message());
+  load(std::move(model), "what SentencePiece has learned");
+}
+
+void GivenModel::learn(const std::vector<std::string>& /*lines*/) {
+  try {
+    load(read_bytes(path_), path_);
+  } catch (const Error& error) {
+    throw OptionError("task.subwords.model", fmt::format("{}; name a .model file of SentencePiece", error.what()));
+  }
+}
+
+}  // namespace surd

@@ -1,0 +1,70 @@
+#include "data/tokenizer.hpp"
+
+#include "data/sentence_piece.hpp"
+#include "data/text.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace surd {
+
+std::vector<std::string> Words::tokens(std::string_view line) const { return tokenize(line, Tokenization::words); }
+std::string Words::text(const std::vector<std::string>& tokens) const {
+  return detokenize(tokens, Tokenization::words, marker_);
+}
+
+std::vector<std::string> Characters::tokens(std::string_view line) const {
+  return tokenize(line, Tokenization::characters);
+}
+std::string Characters::text(const std::vector<std::string>& tokens) const {
+  return detokenize(tokens, Tokenization::characters);
+}
+
+std::string byte_token(unsigned char byte) { return fmt::format("<0x{:02X}>", byte); }
+
+std::optional<unsigned char> byte_of(std::string_view token) {
+  if (token.size() != 6 || token.substr(0, 3) != "<0x" || token.back() != '>') return std::nullopt;
+  unsigned char byte = 0;
+  const auto read = std::from_chars(token.data() + 3, token.data() + 5, byte, 16);
+  if (read.ec != std::errc() || read.ptr != token.data() + 5) return std::nullopt;
+  return byte;
+}
+
+std::vector<std::string> Bytes::tokens(std::string_view line) const {
+  expect_utf8(line);
+  std::vector<std::string> tokens;
+  for (const char c : line) tokens.push_back(byte_token(static_cast<unsigned char>(c)));
+  return tokens;
+}
+
+std::string Bytes::text(const std::vector<std::string>& tokens) const {
+  std::string bytes;
+  for (const std::string& token : tokens) {
+    const auto byte = byte_of(token);
+    byte ? bytes += static_cast<char>(*byte) : bytes += token;
+  }
+  return valid_utf8(bytes);
+}
+
+std::vector<std::string> Bytes::all_tokens() const {
+  std::vector<std::string> tokens;
+  for (unsigned byte = 0; byte < 256; ++byte) tokens.push_back(byte_token(static_cast<unsigned char>(byte)));
+  return tokens;
+}
+
+Registry<Tokenizer()>& tokenizers() {
+  static Registry<Tokenizer()> table = [] {
+    Registry<Tokenizer()> built_in("subwords");
+    built_in.add<Words>("words", "words between white space, or pieces that the text was cut into before");
+    built_in.add<Characters>("characters", "Unicode code points");
+    built_in.add<Bytes>("bytes", "the bytes of UTF-8, of which none is unknown");
+    built_in.add<BytePairs>("bpe", "byte pair encoding, learned from the training split by SentencePiece");
+    built_in.add<Unigrams>("unigram", "a unigram language model, learned from the training split by SentencePiece");
+    built_in.add<GivenModel>("sentencepiece", "a model of SentencePiece that there is already");
+    return built_in;
+  }();
+  return table;
+}
+
+}  // namespace surd

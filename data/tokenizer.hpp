@@ -1,0 +1,89 @@
+#pragma once
+
+#include "autograd/base/registry.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace surd {
+
+/// How a line of text becomes tokens, and tokens a line. One that learns its pieces does so from the training split
+/// when a run begins, and is kept with the run.
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  /// None is empty and none holds ASCII white space. Throws Error where the line is not valid UTF-8.
+  virtual std::vector<std::string> tokens(std::string_view line) const = 0;
+  /// The line that tokens stand for.
+  virtual std::string text(const std::vector<std::string>& tokens) const = 0;
+  /// Whether several sequences of tokens may stand for the same line.
+  virtual bool ambiguous() const { return false; }
+  /// Whether the tokens are pieces of words, so that few are unknown.
+  virtual bool cuts_words() const { return false; }
+
+  /// Whether it has to learn() or load() before it can be used.
+  virtual bool learns() const { return false; }
+  /// Throws Error, with what to change, where these lines cannot be learned from.
+  virtual void learn(const std::vector<std::string>& /*lines*/) {}
+  /// What it has learned, as bytes, and back. load() throws Error, naming `name`, where they are damaged.
+  virtual std::string model() const { return ""; }
+  virtual void load(std::string /*model*/, const std::string& /*name*/) {}
+  /// Tokens that get an entry in the vocabulary even where the training split does not use them.
+  virtual std::vector<std::string> all_tokens() const { return {}; }
+};
+
+using TokenizerChoice = Choice<Tokenizer()>;
+
+/// The tokenizers by name: words, characters, bytes, bpe, unigram, sentencepiece, and those a program adds.
+Registry<Tokenizer()>& tokenizers();
+
+struct WordOptions {
+  std::string marker;
+
+  void fields(Fields& f) {
+    f("marker", marker,
+      "what ends a piece of a word that goes on in the next one, where the text was cut into such pieces before, e.g. "
+      "@@; empty: none");
+  }
+};
+/// Words between ASCII white space, taken as they stand. With a marker, pieces of words are joined again.
+class Words : public Tokenizer {
+ public:
+  using Options = WordOptions;
+  explicit Words(const Options& options) : marker_(options.marker) {}
+
+  std::vector<std::string> tokens(std::string_view line) const override;
+  std::string text(const std::vector<std::string>& tokens) const override;
+  bool ambiguous() const override { return !marker_.empty(); }
+  bool cuts_words() const override { return !marker_.empty(); }
+
+ private:
+  std::string marker_;
+};
+
+/// Unicode code points; white space is space_token.
+class Characters : public Tokenizer {
+ public:
+  using Options = NoOptions;
+  explicit Characters(const Options&) {}
+
+  std::vector<std::string> tokens(std::string_view line) const override;
+  std::string text(const std::vector<std::string>& tokens) const override;
+};
+
+/// The bytes of UTF-8, written <0x41>. None is ever unknown. What is no UTF-8 is written U+FFFD.
+class Bytes : public Tokenizer {
+ public:
+  using Options = NoOptions;
+  explicit Bytes(const Options&) {}
+
+  std::vector<std::string> tokens(std::string_view line) const override;
+  std::string text(const std::vector<std::string>& tokens) const override;
+  std::vector<std::string> all_tokens() const override;
+  bool cuts_words() const override { return true; }
+};
+
+}  // namespace surd
