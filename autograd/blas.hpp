@@ -14,8 +14,8 @@ enum class Transpose { no, yes };
 inline constexpr Transpose no = Transpose::no, yes = Transpose::yes;
 
 /// Whether a product is computed by kernels::gemm, because that is the faster, and not by the library: a rule on its
-/// sizes and transpositions, the width of this build's registers and that of the library's, so that a machine always has
-/// the same bits.
+/// sizes and transpositions, the width of this build's registers and that of the library's, so that a machine always
+/// has the same bits.
 bool by_kernel(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k);
 
 /// C[m, n] = alpha op(A) op(B) + beta C, with op(A) [m, k] and op(B) [k, n], as by_kernel() says. beta = 0 overwrites
@@ -51,8 +51,8 @@ std::string division_of_products();
 double self_test_error();
 double self_test_tolerance();
 
-/// Keeps BLAS on one thread, which is faster for small products and leaves the cores to replicas and runs side by side,
-/// and throws Error when the self-test fails: a wrong build must not train silently.
+/// Keeps BLAS on one thread, and ends OpenBLAS's others, which is faster for small products and leaves the cores to
+/// replicas and runs side by side, and throws Error when the self-test fails: a wrong build must not train silently.
 void initialize();
 
 }  // namespace surd::blas

@@ -17,17 +17,19 @@ std::vector<std::string> training_lines(const Corpus& corpus, std::string TextPa
 /// A tokenizer that has learned from these lines, if it learns at all.
 std::shared_ptr<const Tokenizer> tokenizer_of(const TextFormat& format, const std::vector<std::string>& lines) {
   std::shared_ptr<Tokenizer> tokenizer = format.subwords.make();
-  tokenizer->learn(lines);
+  if (tokenizer->learns()) tokenizer->learn(lines);
   return tokenizer;
 }
 
 /// How often each token occurs on one side of the training split. Symbols count as if they were frequent enough.
-TokenCounts count_side(const Corpus& corpus, std::string TextPair::*side, std::vector<std::string> symbols,
+TokenCounts count_side(const Corpus& corpus, std::string TextPair::*side, const std::vector<std::string>& symbols,
                        const Tokenizer& tokenizer) {
-  for (std::string& token : tokenizer.all_tokens()) symbols.push_back(std::move(token));
   TokenCounts counts;
   for (const std::string& symbol : symbols) counts[symbol] += corpus.vocabulary.min_frequency;
-  for (const TextPair& pair : corpus.split("train").pairs) count_tokens(tokenizer.tokens(pair.*side), counts);
+  for (const std::string& token : tokenizer.all_tokens()) counts[token] += corpus.vocabulary.min_frequency;
+  for (const TextPair& pair : corpus.split("train").pairs)
+    for (const std::string& token : tokenizer.tokens(pair.*side))
+      if (!tokenizer.closed() || counts.count(token) > 0) ++counts[token];
   return counts;
 }
 
@@ -108,19 +110,30 @@ TextCodec TextCodec::load(const std::string& directory, const TextFormat& format
   const auto tokenizer = [&](const std::string& side) -> SharedTokenizer {
     std::shared_ptr<Tokenizer> made = format.subwords.make();
     const std::string path = directory + "/" + side + ".model";
-    if (made->learns()) made->load(read_bytes(path), path);
+    if (!made->learns()) return made;
+    try {
+      made->load(read_bytes(path), path);
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}; put the file back, or train again into another folder", error.what()));
+    }
     return made;
   };
   return {tokenizer("source"), tokenizer("target"), format.shared_vocabulary,
           Vocabulary::load(directory + "/source.txt"), Vocabulary::load(directory + "/target.txt")};
 }
 
+std::map<std::string, std::string> TextCodec::files() const {
+  std::map<std::string, std::string> files = {{"source.txt", source_vocabulary_.text()},
+                                              {"target.txt", target_vocabulary_.text()}};
+  if (source_tokenizer_->learns()) {
+    files["source.model"] = source_tokenizer_->model();
+    files["target.model"] = target_tokenizer_->model();
+  }
+  return files;
+}
+
 void TextCodec::save(const std::string& directory) const {
-  source_vocabulary_.save(directory + "/source.txt");
-  target_vocabulary_.save(directory + "/target.txt");
-  if (!source_tokenizer_->learns()) return;
-  write_bytes(directory + "/source.model", source_tokenizer_->model());
-  write_bytes(directory + "/target.model", target_tokenizer_->model());
+  for (const auto& [name, bytes] : files()) write_bytes(directory + "/" + name, bytes);
 }
 
 SentencePair TextCodec::encode(const TextPair& pair) const {

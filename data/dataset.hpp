@@ -3,6 +3,7 @@
 #include "data/task.hpp"
 #include "data/vocabulary.hpp"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -36,10 +37,12 @@ class TextCodec {
   /// the vocabulary is shared, one tokenizer learns from both sides.
   static TextCodec build(const Corpus& corpus);
 
-  /// Reads what save() wrote. Throws Error as Vocabulary::load() does.
+  /// Reads what save() wrote. Throws Error as Vocabulary::load() does, and where a model is missing or damaged.
   static TextCodec load(const std::string& directory, const TextFormat& format);
-  /// Writes source.txt and target.txt, and source.model and target.model of tokenizers that learn, into a directory
-  /// that exists. Throws Error when they cannot be written.
+  /// What load() reads, by the name of the file: source.txt and target.txt, and source.model and target.model of
+  /// tokenizers that learn.
+  std::map<std::string, std::string> files() const;
+  /// Writes these into a directory that exists. Throws Error when they cannot be written.
   void save(const std::string& directory) const;
 
   /// Both sides as ids. Throws Error where a line is not valid UTF-8.

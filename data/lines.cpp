@@ -5,10 +5,10 @@
 
 #include <zlib.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 namespace surd {
 namespace {
@@ -86,8 +86,11 @@ bool LineReader::next(std::string& line) {
 std::string read_bytes(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(file)), {});
-  if (!file) throw Error(fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
+  std::string bytes;
+  std::array<char, 65536> buffer;
+  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0)
+    bytes.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
+  if (!file.is_open() || file.bad()) throw Error(fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
   return bytes;
 }
 

@@ -12,14 +12,23 @@
 namespace surd {
 namespace {
 
-constexpr std::string_view unknown_piece = "<unk>";
-
 /// SentencePiece knows one white space; tokens must hold none.
 std::string with_plain_spaces(std::string_view line) {
   std::string text(line);
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c >= '\t' && c <= '\r'; }, ' ');
   return text;
+}
+
+/// A message of SentencePiece without its place in the source, and with the keys of a config.
+std::string in_our_terms(std::string message) {
+  message.erase(0, message.find("] ") == std::string::npos ? 0 : message.find("] ") + 2);
+  for (const auto& [theirs, ours] :
+       {std::pair("decrease character_coverage with --character_coverage option", "lower task.subwords.coverage"),
+        std::pair("vocab_size", "task.subwords.size")})
+    if (const auto found = message.find(theirs); found != std::string::npos)
+      message.replace(found, std::string_view(theirs).size(), ours);
+  return message.empty() ? "there is no text that it can use" : message;
 }
 
 /// Hands lines to the trainer.
@@ -57,8 +66,10 @@ std::vector<std::string> SentencePieces::tokens(std::string_view line) const {
 std::string SentencePieces::text(const std::vector<std::string>& tokens) const {
   std::string joined;
   for (const std::string& token : tokens) {
-    const auto byte = byte_of(token);
-    byte ? joined += static_cast<char>(*byte) : joined += token;
+    if (processor_->IsByte(processor_->PieceToId(token)))
+      joined += static_cast<char>(*byte_of(token));
+    else
+      joined += token;
   }
   std::string line;
   for (std::size_t i = 0; i < joined.size();) {
@@ -103,7 +114,7 @@ void LearnedPieces::learn(const std::vector<std::string>& lines) {
   std::string model;
   const auto status = sentencepiece::SentencePieceTrainer::Train(settings, &sentences, &model);
   expect_option(status.ok(), "task.subwords.size", "SentencePiece cannot learn {} pieces from {} lines: {}",
-                options_.size, lines.size(), status.message());
+                options_.size, lines.size(), in_our_terms(status.message()));
   load(std::move(model), "what SentencePiece has learned");
 }
 

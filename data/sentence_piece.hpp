@@ -3,7 +3,6 @@
 #include "data/tokenizer.hpp"
 
 #include <memory>
-#include <optional>
 
 namespace sentencepiece {
 class SentencePieceProcessor;
@@ -12,7 +11,8 @@ class SentencePieceProcessor;
 namespace surd {
 
 /// Pieces of words by SentencePiece (Kudo & Richardson, EMNLP 2018), which takes white space for a character, written
-/// U+2581. Text is not normalized: pieces give back the line that they were cut from, but for runs of white space.
+/// U+2581. Text is not normalized: pieces that were learned here give back the line that they were cut from, but for
+/// runs of white space, and for a U+2581 in the text, which comes back as a space.
 class SentencePieces : public Tokenizer {
  public:
   std::vector<std::string> tokens(std::string_view line) const override;
@@ -23,6 +23,7 @@ class SentencePieces : public Tokenizer {
   bool learns() const override { return true; }
   std::string model() const override { return model_; }
   void load(std::string model, const std::string& name) override;
+  bool closed() const override { return true; }
   std::vector<std::string> all_tokens() const override;
 
  private:
@@ -39,7 +40,7 @@ struct LearnedPiecesOptions {
     f("size", size, "pieces to learn, <unk> included", between(2, 1e6), Unit{"pieces"});
     f("coverage", coverage,
       "share of the characters of the training split that get a piece; 0.9995 where there are thousands of them",
-      Range{0.9, 1});
+      Range{0.98, 1});
     f("byte_fallback", byte_fallback,
       "write characters without a piece as bytes, so that nothing is unknown; takes 256 of the pieces");
   }
@@ -89,9 +90,5 @@ class GivenModel : public SentencePieces {
  private:
   std::string path_;
 };
-
-/// The token of a byte, "<0x41>", and back; nothing where the token is none.
-std::string byte_token(unsigned char byte);
-std::optional<unsigned char> byte_of(std::string_view token);
 
 }  // namespace surd

@@ -3,6 +3,7 @@
 #include "autograd/base/registry.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +32,8 @@ class Tokenizer {
   /// What it has learned, as bytes, and back. load() throws Error, naming `name`, where they are damaged.
   virtual std::string model() const { return ""; }
   virtual void load(std::string /*model*/, const std::string& /*name*/) {}
-  /// Tokens that get an entry in the vocabulary even where the training split does not use them.
+  /// Whether all_tokens() are all that there are: each has an entry in the vocabulary, and all else is unknown.
+  virtual bool closed() const { return false; }
   virtual std::vector<std::string> all_tokens() const { return {}; }
 };
 
@@ -82,8 +84,13 @@ class Bytes : public Tokenizer {
 
   std::vector<std::string> tokens(std::string_view line) const override;
   std::string text(const std::vector<std::string>& tokens) const override;
-  std::vector<std::string> all_tokens() const override;
   bool cuts_words() const override { return true; }
+  bool closed() const override { return true; }
+  std::vector<std::string> all_tokens() const override;
 };
+
+/// The token of a byte, "<0x41>", and back; nothing where the token is none.
+std::string byte_token(unsigned char byte);
+std::optional<unsigned char> byte_of(std::string_view token);
 
 }  // namespace surd

@@ -97,6 +97,8 @@ std::vector<std::vector<Translation>> decode_n_best(const Transformer& model,
   expect(options.beam > 0 && options.max_length > 0, "decode", "beam and max_length must be at least 1; got {} and {}",
          options.beam, options.max_length);
   expect(options.length_penalty >= 0, "decode", "length_penalty must be at least 0; got {}", options.length_penalty);
+  expect(options.max_lengths.empty() || options.max_lengths.size() == sources.size(), "decode",
+         "{} max_lengths for {} sources", options.max_lengths.size(), sources.size());
   expect(options.n_best > 0 && options.n_best <= options.beam, "decode", "n_best must be in [1, beam]; got {} of {}",
          options.n_best, options.beam);
   if (sources.empty()) return {};
@@ -125,10 +127,12 @@ std::vector<std::vector<Translation>> decode_n_best(const Transformer& model,
   };
 
   std::vector<std::size_t> limits;  // of each source's translation
-  for (const std::size_t source_length : lengths) {
-    const double relative = options.max_length_factor * static_cast<double>(source_length) + 20;
-    const std::size_t limit = std::min(options.max_length, model.max_length());
-    limits.push_back(options.max_length_factor > 0 ? std::min(limit, static_cast<std::size_t>(relative)) : limit);
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const double relative = options.max_length_factor * static_cast<double>(lengths[i]) + 20;
+    std::size_t limit = options.max_lengths.empty() ? options.max_length : options.max_lengths[i];
+    if (options.max_lengths.empty() && options.max_length_factor > 0)
+      limit = std::min(limit, static_cast<std::size_t>(relative));
+    limits.push_back(std::min(limit, model.max_length()));
   }
   for (std::size_t length = 1; !rows.empty(); ++length) {
     std::vector<TokenId> last;

@@ -28,7 +28,8 @@ struct DecodingArguments {
   /// eos included, so that what a source becomes does not depend on those it is decoded with.
   double max_length_factor = 0;
   LengthNormalization normalization = LengthNormalization::gnmt;
-  std::size_t n_best = 1;  ///< how many translations decode_n_best() looks for; at most `beam`
+  std::size_t n_best = 1;                     ///< how many translations decode_n_best() looks for; at most `beam`
+  std::vector<std::size_t> max_lengths = {};  ///< of each source, in place of max_length and its factor; empty: these
 };
 
 struct Translation {

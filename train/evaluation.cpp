@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace surd {
 namespace {
@@ -55,15 +54,12 @@ std::vector<Translation> translate(const Transformer& model, const std::vector<S
   for (const Batch& batch : evaluation_batches(pairs, arguments.batch_size)) {
     std::vector<std::vector<TokenId>> sources;
     DecodingArguments options;
-    options.max_length = 1;
     for (const std::size_t index : batch.indices) {
-      sources.push_back(pairs[index].source);
-      // With its eos. A longer translation is wrong anyway, but BLEU wants to see it.
-      options.max_length = std::max(options.max_length, codec.most_tokens(pairs[index]) + 1);
-    }
-    if (arguments.bleu) {
-      options.max_length = std::numeric_limits<std::size_t>::max();
-      options.max_length_factor = 2;
+      const std::vector<TokenId>& source = pairs[index].source;
+      sources.push_back(source);
+      // With its eos. A longer translation is wrong anyway, but BLEU looks at what surd translate would write.
+      const std::size_t longest_right = codec.most_tokens(pairs[index]) + 1;
+      options.max_lengths.push_back(arguments.bleu ? std::max(longest_right, 2 * source.size() + 20) : longest_right);
     }
     auto of_batch = decode(model, sources, options);
     for (std::size_t i = 0; i < of_batch.size(); ++i) translations[batch.indices[i]] = std::move(of_batch[i]);

@@ -27,7 +27,8 @@ struct Evaluation {
 struct EvaluationArguments {
   std::size_t batch_size = evaluation_batch_size;
   std::size_t decode_at_most = static_cast<std::size_t>(-1);  ///< the first pairs are translated; 0: none
-  std::optional<BleuTokenization> bleu = {};                  ///< measure BLEU, with this tokenization, and chrF2
+  /// Measure BLEU, with this tokenization, and chrF2. Translations then get as long as `surd translate` lets them.
+  std::optional<BleuTokenization> bleu = {};
 };
 
 /// Measures a model on a split, without dropout. `codec`, which the pairs were encoded with, tells whether a

@@ -29,6 +29,9 @@ void ParallelTextOptions::fields(Fields& f) {
   f("vocabulary_limit", vocabulary_limit,
     "most entries of a vocabulary, the four special tokens included; rarer tokens are unknown",
     between(Vocabulary::specials + 1, Vocabulary::largest_size));
+  f.rule((!vocabulary_limit && min_frequency == 1) || !subwords.make()->closed(),
+         vocabulary_limit ? "vocabulary_limit" : "min_frequency",
+         "is for words and characters: every piece or byte has an entry; remove it, or set another subwords.size");
   f("shared_vocabulary", shared_vocabulary, "one vocabulary for both sides, so that all embeddings can be tied");
 }
 

@@ -5,10 +5,12 @@
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "train/storage/checkpoint.hpp"
+#include "train/storage/files.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace surd {
 namespace {
@@ -23,7 +25,8 @@ struct AverageArguments {
     f("run", run, "folder of a run");
     f("last", last, "average so many of the latest checkpoints; train.keep_checkpoints says how many a run keeps",
       at_least(1), Unit{"checkpoints"});
-    f("checkpoint", checkpoint, "average these files instead, each given by an option of its own", Unit{"file"});
+    f("checkpoint", checkpoint, "average these instead: best, last or files, each given by an option of its own",
+      Unit{"file"});
     f("out", out, "file to write [checkpoints/average.safetensors of the run, which --checkpoint average reads]",
       Unit{"file"});
   }
@@ -34,8 +37,11 @@ std::vector<std::string> chosen(const AverageArguments& arguments, const Checkpo
   const std::vector<std::string>& named = arguments.checkpoint.values;
   expect_usage(arguments.last.has_value() != !named.empty(), "surd average",
                "takes either --last N or --checkpoint FILE");
-  if (!named.empty()) return named;
-  std::vector<std::string> paths = checkpoints.newest_first();
+  std::vector<std::string> paths;
+  for (const std::string& name : named)
+    paths.push_back(name == "best" ? checkpoints.best_path() : name == "last" ? checkpoints.last_path() : name);
+  if (!named.empty()) return paths;
+  paths = checkpoints.newest_first();
   expect_usage(paths.size() >= *arguments.last, "--last",
                "{} holds {} checkpoints beside the best; average those, or train with --set train.keep_checkpoints={}",
                folder, paths.size(), *arguments.last);
@@ -44,12 +50,23 @@ std::vector<std::string> chosen(const AverageArguments& arguments, const Checkpo
   return paths;
 }
 
+/// Refuses to write over anything but an average.
+void expect_replaceable(const std::string& path) {
+  if (!path_exists(path)) return;
+  const bool average = as_usage([&] {
+    return std::filesystem::is_regular_file(path) && read_safetensors(path).metadata.count("averaged_updates") > 0;
+  });
+  expect_usage(average, "--out", "'{}' is there and is no average; name another file", path);
+}
+
 int average_command(const AverageArguments& arguments) {
   const RunFolder folder(arguments.run);
-  expect_usage(folder.begun(), folder.path, "is not the folder of a run: it has no config.yaml");
-  const Checkpoints checkpoints(folder.checkpoints(), 0);
+  const Checkpoints checkpoints(folder.checkpoints(), 0);  // none is saved, so none is removed
   const std::string to = arguments.out.empty() ? checkpoints.average_path() : arguments.out;
-  const auto updates = average_checkpoints(chosen(arguments, checkpoints, folder.checkpoints()), to);
+  expect_replaceable(to);
+  const auto paths = as_usage([&] { return chosen(arguments, checkpoints, folder.checkpoints()); });
+  const OpenRun run(arguments.run, paths.front());  // looks whether it is of this run's model; the others are like it
+  const auto updates = as_usage([&] { return average_checkpoints(paths, to); });
   fmt::print("{}\nmean of {} checkpoints, after updates {}\n", to, updates.size(), fmt::join(updates, ", "));
   return exit_done;
 }

@@ -9,8 +9,8 @@
 namespace surd {
 namespace {
 
-enum class Listed { tasks, layers, optimizers, schedules };
-std::vector<std::string> names_of(Listed) { return {"tasks", "layers", "optimizers", "schedules"}; }
+enum class Listed { tasks, subwords, layers, optimizers, schedules };
+std::vector<std::string> names_of(Listed) { return {"tasks", "subwords", "layers", "optimizers", "schedules"}; }
 
 struct ListArguments {
   Listed what = Listed::tasks;
@@ -28,6 +28,7 @@ void print_table(const Table& table) {
 int list_command(const ListArguments& arguments) {
   switch (arguments.what) {
     case Listed::tasks: print_table(tasks()); break;
+    case Listed::subwords: print_table(tokenizers()); break;
     case Listed::optimizers: print_table(optimizers()); break;
     case Listed::schedules: print_table(schedules()); break;
     case Listed::layers:

@@ -53,7 +53,7 @@ struct TranslateArguments : RunArguments {
       between(1, 1e6), Unit{"tokens"});
     f("n_best", n_best,
       "print so many translations of each line, the best first, at most as many as the beam holds: the number of the "
-      "line, then what --scores prints",
+      "line, then what --scores prints. Those that were cut come after all that are finished, whatever their scores",
       between(1, 1000));
     f("scores", scores,
       "print score, log-probability and translation, split by tabs. The log-probability is the sum of the natural "
@@ -63,7 +63,7 @@ struct TranslateArguments : RunArguments {
     f("json", json, "print a JSON object for each line: its translations with their tokens and scores");
     f("interactive", interactive, "translate each line as it comes, as on a terminal, and not some together");
     f("batch_size", batch_size, "lines decoded together", between(1, 1e5), Unit{"lines"});
-    f.rule(n_best.value_or(1) <= beam, "n_best", "must not be above the beam");
+    f.rule(n_best.value_or(1) <= beam, "n_best", "must not be above the beam; set --beam as high");
   }
 };
 
@@ -100,9 +100,8 @@ class Translator {
   }
 
   void add(const std::string& line, std::size_t number) {
-    lines_.push_back({number, line, {}, {}});
     // A blank line stays blank: the model never saw one, and what it would make of it is no translation.
-    if (!is_blank(line)) lines_.back().source = source_of(line, number);
+    lines_.push_back({number, line, is_blank(line) ? std::vector<TokenId>() : source_of(line, number), {}});
     if (lines_.size() == most_lines_) flush();
   }
 

@@ -63,13 +63,18 @@ Experiment::Experiment(const ConfigFile& file, const std::string& vocabulary) {
   };
   const auto task = config.task.make();
   attempt([&] { corpus = task->load(config.seed); });
-  const bool loaded = problems.empty();
-  if (!loaded) {  // an empty corpus will do to check the model's options too
-    corpus = Corpus(task->format());
-    corpus.splits = {Split{"train", {}}};
+  if (problems.empty())
+    attempt([&] {
+      dataset = std::make_unique<Dataset>(vocabulary.empty() ? Dataset(corpus)
+                                                             : Dataset(corpus, TextCodec::load(vocabulary, corpus)));
+    });
+  const bool loaded = dataset != nullptr;
+  if (!loaded) {  // an empty one will do to check the model's options too
+    Corpus empty;
+    empty.shared_vocabulary = task->format().shared_vocabulary;
+    empty.splits = {Split{"train", {}}};
+    dataset = std::make_unique<Dataset>(empty);
   }
-  dataset = std::make_unique<Dataset>(
-      loaded && !vocabulary.empty() ? Dataset(corpus, TextCodec::load(vocabulary, corpus)) : Dataset(corpus));
   unknown = unknown_shares(*dataset);
   attempt([&] { model = std::make_unique<Model>(config, dataset->codec); });
   attempt([&] { schedule = config.schedule.make(config.train.updates); });
@@ -91,7 +96,7 @@ std::vector<std::string> describe(const RunConfig& config, const Experiment& exp
   const TextCodec& codec = experiment.dataset->codec;
   Model& model = *experiment.model;
   std::vector<std::string> splits;
-  for (const Split& split : corpus.splits)
+  for (const EncodedSplit& split : experiment.dataset->splits)
     splits.push_back(fmt::format("{}{} {}", splits.empty() ? config.task.name() + ": " : "",
                                  with_commas(split.pairs.size()), split.name));
   std::size_t blank = 0, overlong = 0;

@@ -42,8 +42,7 @@ void RunFolder::create() const {
 void RunFolder::begin(const std::string& config_text, const Corpus& corpus, const TextCodec& codec,
                       const UnknownShares& unknown) const {
   write_file_atomically(data(), to_json_text(fingerprint(corpus), unknown));
-  write_file_atomically(vocabulary() + "/source.txt", codec.source_vocabulary().text());
-  write_file_atomically(vocabulary() + "/target.txt", codec.target_vocabulary().text());
+  for (const auto& [name, bytes] : codec.files()) write_file_atomically(vocabulary() + "/" + name, bytes);
   write_file_atomically(config(), config_text);
 }
 

@@ -70,7 +70,6 @@ Progress restore(const RunFolder& folder, const RunConfig& config, ParameterSet&
   return progress;
 }
 
-/// Trains until the end, a stop signal or divergence, writes the summary, and returns the exit code.
 /// Why a finished run made fewer updates than it was to, after a comma; "" where it did not.
 std::string why_early(const TrainState& state, const TrainOptions& options) {
   if (state.update >= options.updates) return "";
@@ -81,6 +80,7 @@ std::string why_early(const TrainState& state, const TrainOptions& options) {
                      metric);
 }
 
+/// Trains until the end, a stop signal or divergence, writes the summary, and returns the exit code.
 int run(const Training& training, const Dataset& dataset, const RunConfig& config, const RunFolder& folder,
         const Progress& progress, const RunRequest& request, Console& console) {
   const StopSignals signals;

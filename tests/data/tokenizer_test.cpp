@@ -134,5 +134,15 @@ TEST_CASE("a model of one's own is copied") {
   CHECK(contains(message_of([&] { TextCodec::build(corpus); }), "task.subwords.model: cannot read"));
 }
 
+TEST_CASE("characters without a piece are unknown, and get no entry") {
+  Corpus corpus = corpus_of("bpe", 40, true);
+  for (std::size_t i = 0; i < 20; ++i) corpus.splits[0].pairs[10 * i].source += i % 2 == 0 ? " γζ" : " 仮名";
+  corpus.subwords.set<BytePairs>("bpe", {40, 0.98, false});
+  const TextCodec codec = TextCodec::build(corpus);
+  CHECK(codec.source_vocabulary().size() <= Vocabulary::specials + 39);
+  const auto ids = codec.encode_source("laufen γζ");
+  CHECK(std::count(ids.begin(), ids.end(), Vocabulary::unk) == 1);
+}
+
 }  // namespace
 }  // namespace surd

@@ -20,7 +20,7 @@ std::vector<std::u32string> bleu_words(std::string_view line, BleuTokenization t
 
 /// BLEU-4 with one reference (Papineni et al., ACL 2002): the geometric mean of the precisions of 1- to 4-grams, times
 /// a penalty for brevity. A precision of 0 is smoothed "exp": 1/2 of a match, the next one 1/4 and so on (mteval-v13a;
-/// Chen & Cherry, WMT 2014, method 3). Where nothing matches, or no line has four words, the score is 0.
+/// Chen & Cherry, WMT 2014, method 3). Where nothing matches, or no translation has four words, the score is 0.
 class Bleu : public TranslationMetric {
  public:
   static constexpr std::size_t longest = 4;

@@ -12,10 +12,6 @@ namespace {
 
 using Counts = TranslationMetric::Counts;
 
-void add(const Counts& line, Counts& sums) {
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += line[i];
-}
-
 /// Scores of bootstrap samples of the lines; sample i has the same lines for every system.
 std::vector<double> resampled_scores(const TranslationMetric& metric, const CountsOfLines& system,
                                      const Resampling& resampling) {
@@ -23,7 +19,7 @@ std::vector<double> resampled_scores(const TranslationMetric& metric, const Coun
   for (std::size_t trial = 0; trial < resampling.trials; ++trial) {
     const random::Stream stream(resampling.seed, "significance", "bootstrap", trial);
     Counts sums(system.front().size());
-    for (std::size_t i = 0; i < system.size(); ++i) add(system[stream.integer(i, system.size())], sums);
+    for (std::size_t i = 0; i < system.size(); ++i) add_counts(system[stream.integer(i, system.size())], sums);
     scores.push_back(metric.score(sums));
   }
   return scores;
@@ -49,8 +45,8 @@ std::vector<double> swapped_differences(const TranslationMetric& metric, const C
     Counts first(system.front().size()), second(system.front().size());
     for (std::size_t i = 0; i < system.size(); ++i) {
       const bool swap = stream.bits(i) % 2 == 1;
-      add(swap ? baseline[i] : system[i], first);
-      add(swap ? system[i] : baseline[i], second);
+      add_counts(swap ? baseline[i] : system[i], first);
+      add_counts(swap ? system[i] : baseline[i], second);
     }
     differences.push_back(std::fabs(metric.score(first) - metric.score(second)));
   }
@@ -69,7 +65,7 @@ double p_value(const TranslationMetric& metric, const CountsOfLines& system, con
                                ? bootstrap_differences(metric, system, baseline, resampling)
                                : swapped_differences(metric, system, baseline, resampling);
   const auto extreme =
-      std::count_if(differences.begin(), differences.end(), [&](double difference) { return difference > seen; });
+      std::count_if(differences.begin(), differences.end(), [&](double difference) { return difference >= seen; });
   return static_cast<double>(1 + extreme) / static_cast<double>(1 + differences.size());
 }
 

@@ -8,23 +8,22 @@
 namespace surd {
 
 enum class SignificanceTest {
-  bootstrap,      ///< paired bootstrap resampling (Koehn, EMNLP 2004)
+  bootstrap,      ///< paired bootstrap resampling (Koehn, EMNLP 2004), with the p of Moses' script and sacreBLEU
   randomization,  ///< paired approximate randomization (Riezler & Maxwell, 2005)
 };
 std::vector<std::string> names_of(SignificanceTest);
 
 struct Resampling {
-  SignificanceTest test = SignificanceTest::bootstrap;
-  std::size_t trials = 1000;
+  SignificanceTest test = SignificanceTest::randomization;
+  std::size_t trials = 10000;
   std::uint64_t seed = 1;
 };
 
-/// Counts of each line of the test set, of one system.
-using CountsOfLines = std::vector<TranslationMetric::Counts>;
-
-/// p of a difference between two systems that is due to chance, two-sided: (1 + extreme trials) / (1 + trials). A trial
-/// is extreme whose difference is larger in absolute value than the one seen; a bootstrap's trial after the mean
-/// absolute difference of all trials is taken off. Throws Error unless both have the same lines, and at least one.
+/// How likely a difference in absolute value as large as the one seen would be if the systems were equally good:
+/// (1 + extreme trials) / (1 + trials). Extreme is a trial whose absolute difference is at least the one seen; of the
+/// bootstrap, after the mean of all is taken off, which makes its p about half of a two-sided one where the difference
+/// is clear. (sacreBLEU counts those above the one seen alone, so that a system seems to differ from its own copy.)
+/// Throws Error unless both have the same lines, and at least one.
 double p_value(const TranslationMetric& metric, const CountsOfLines& system, const CountsOfLines& baseline,
                const Resampling& resampling);
 

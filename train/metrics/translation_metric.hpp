@@ -23,17 +23,23 @@ class TranslationMetric {
 
   /// Counts of one line, always equally many. Both texts are valid UTF-8; white space at their ends does not matter.
   virtual Counts count(std::string_view translation, std::string_view reference) const = 0;
+  /// Of sums of what count() returns.
   virtual double score(const Counts& sums) const = 0;
   /// What a score is made of, in words; "" where there is nothing to say.
   virtual std::string details(const Counts& /*sums*/) const { return ""; }
 };
 
-/// Counts of each line. Throws Error where there are not as many translations as references.
-std::vector<TranslationMetric::Counts> count_lines(const TranslationMetric& metric,
-                                                   const std::vector<std::string>& translations,
-                                                   const std::vector<std::string>& references);
+/// Counts of each line of one system.
+using CountsOfLines = std::vector<TranslationMetric::Counts>;
+
+/// Throws Error where there are not as many translations as references.
+CountsOfLines count_lines(const TranslationMetric& metric, const std::vector<std::string>& translations,
+                          const std::vector<std::string>& references);
 
 /// Their sums. Throws Error where there is no line.
-TranslationMetric::Counts sum_of(const std::vector<TranslationMetric::Counts>& lines);
+TranslationMetric::Counts sum_of(const CountsOfLines& lines);
+
+/// Adds the counts of a line.
+void add_counts(const TranslationMetric::Counts& line, TranslationMetric::Counts& sums);
 
 }  // namespace surd

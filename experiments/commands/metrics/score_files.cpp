@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace surd {
 namespace {
 
@@ -22,12 +24,26 @@ struct System {
   std::optional<double> p;      // of its difference from the first
 };
 
+/// Lines of a file that a person named; "-" is standard input.
+std::vector<std::string> lines_of(const std::string& name) {
+  try {
+    return read_lines(name == "-" ? "/dev/stdin" : name);
+  } catch (const Error& error) {
+    throw UsageError(fmt::format("{}; name a file of text in UTF-8 (iconv converts others)", error.what()));
+  }
+}
+
 std::vector<System> read_systems(const TranslationMetric& metric, const ScoreFilesArguments& arguments) {
-  const std::vector<std::string> references = as_usage([&] { return read_lines(arguments.reference); });
+  std::vector<std::string> names = arguments.translations.values;
+  names.push_back(arguments.reference);
+  const auto from_input = std::count_if(names.begin(), names.end(),
+                                        [](const std::string& name) { return name == "-" || name == "/dev/stdin"; });
+  expect_usage(from_input <= 1, "-", "standard input can be named once; put the others into files");
+  const std::vector<std::string> references = lines_of(arguments.reference);
   expect_usage(!references.empty(), arguments.reference, "holds no line");
   std::vector<System> systems;
   for (const std::string& name : arguments.translations.values) {
-    const auto translations = as_usage([&] { return read_lines(name == "-" ? "/dev/stdin" : name); });
+    const std::vector<std::string> translations = lines_of(name);
     expect_usage(translations.size() == references.size(), name,
                  "has {} lines and {} has {}; line n must be the reference of line n", with_commas(translations.size()),
                  arguments.reference, with_commas(references.size()));
@@ -39,15 +55,18 @@ std::vector<System> read_systems(const TranslationMetric& metric, const ScoreFil
   return systems;
 }
 
-Json to_json(const TranslationMetric& metric, const System& system, bool compared) {
+Json to_json(const TranslationMetric& metric, const System& system, const Resampling* compared) {
   Json json{
       {"system", system.name}, {"name", metric.name()}, {"score", system.score}, {"signature", signature_of(metric)}};
   const std::string details = metric.details(system.sums);
   if (!details.empty()) json["verbose_score"] = details;
-  if (!compared) return json;
+  if (compared == nullptr) return json;
   json["mean"] = system.interval.mean;
   json["confidence"] = system.interval.half_width;
   json["p_value"] = system.p ? Json(*system.p) : Json(nullptr);
+  json["test"] = name_of(compared->test);
+  json["trials"] = compared->trials;
+  json["seed"] = compared->seed;
   return json;
 }
 
@@ -80,6 +99,7 @@ std::string signature_of(const TranslationMetric& metric) {
 int score_files(const TranslationMetric& metric, const ScoreFilesArguments& arguments) {
   std::vector<System> systems = read_systems(metric, arguments);
   const bool several = systems.size() > 1;
+  expect_usage(several || !arguments.trials, "--trials", "is of a comparison; name several files, or remove it");
   const std::size_t usual_trials = arguments.test == SignificanceTest::bootstrap ? 1000 : 10000;
   const Resampling resampling{arguments.test, arguments.trials.value_or(usual_trials), arguments.seed};
   for (std::size_t i = 0; several && i < systems.size(); ++i) {
@@ -89,8 +109,8 @@ int score_files(const TranslationMetric& metric, const ScoreFilesArguments& argu
   }
   if (arguments.json) {
     Json list = Json::array();
-    for (const System& system : systems) list.push_back(to_json(metric, system, several));
-    fmt::print("{}\n", (several ? list : list.front()).dump(2));
+    for (const System& system : systems) list.push_back(to_json(metric, system, several ? &resampling : nullptr));
+    fmt::print("{}\n", (several ? list : list.front()).dump(2, ' ', false, Json::error_handler_t::replace));
   } else if (several) {
     print_comparison(metric, systems, resampling);
   } else {

@@ -11,7 +11,7 @@ namespace surd {
 struct ScoreFilesArguments {
   Texts translations;
   std::string reference;
-  SignificanceTest test = SignificanceTest::bootstrap;
+  SignificanceTest test = SignificanceTest::randomization;
   std::optional<std::size_t> trials;
   std::size_t seed = 1;
   bool json = false;
@@ -19,13 +19,14 @@ struct ScoreFilesArguments {
   void fields(Fields& f) {
     f("translations", translations,
       "files of translations, one a line, plain or .gz; - is standard input. With several the first is the baseline "
-      "that the others are compared with",
+      "that the others are compared with; each is given with the mean of 1,000 bootstrap samples of the lines, and "
+      "half "
+      "of what holds 95 % of them",
       Unit{"file"});
     f("reference", reference, "the file of their references, line by line", Unit{"file"});
     f("test", test,
-      "how several are compared: paired bootstrap resampling (Koehn 2004), or paired approximate randomization "
-      "(Riezler "
-      "& Maxwell 2005)",
+      "how several are compared: paired approximate randomization (Riezler & Maxwell 2005), or paired bootstrap "
+      "resampling (Koehn 2004) with the p of sacreBLEU, which is smaller",
       Unit{"name"});
     f("trials", trials, "of that test [1000 of bootstrap, 10000 of randomization]", between(1, 1e6), Unit{"trials"});
     f("seed", seed, "of its random numbers");

@@ -48,6 +48,9 @@ TEST_CASE("several systems are compared with the first") {
   const auto json = nlohmann::json::parse(program("chrf --json " + files.bad + " " + files.good + files.given).output);
   CHECK(json.size() == 2);
   CHECK(json[0]["p_value"].is_null());
+  CHECK(json[1]["test"] == "randomization");
+  CHECK(json[1]["trials"] == 10000);
+  CHECK(contains(program("bleu " + files.good + " " + files.good + files.given).output, "1.0000\n"));
   CHECK(json[1]["p_value"].get<double>() <= 1);
   CHECK(json[1]["score"].get<double>() > json[0]["score"].get<double>());
 }
@@ -66,6 +69,9 @@ TEST_CASE("files that cannot be scored are told with their names") {
   CHECK(contains(answer("chrf " + files.folder.path("none") + files.given), "No such file"));
   CHECK(contains(answer("bleu " + files.good + files.given + " --tokenize 13b"), "did you mean '13a'?"));
   CHECK(contains(answer("bleu " + files.good), "--reference"));
+  CHECK(contains(answer("bleu - - " + files.given), "standard input can be named once"));
+  CHECK(contains(answer("bleu " + files.good + files.given + " --trials 9"), "is of a comparison"));
+  CHECK(contains(answer("bleu " + files.folder.write("latin", "caf\xe9\n") + files.given), "iconv"));
 }
 
 TEST_CASE("BLEU is the same in training, in eval and of the translations themselves") {
@@ -113,4 +119,79 @@ TEST_CASE("BLEU is the same in training, in eval and of the translations themsel
   CHECK(of_file["score"] == *last.bleu);
   CHECK(contains(program("config check " + config + " --set train.evaluate_bleu=false").output,
                  "train.metric: bleu needs evaluate_bleu: true"));
+}
+
+TEST_CASE("a run with learned subwords is used, interrupted and resumed, and takes and gives plain text") {
+  const TemporaryDirectory folder;
+  std::string lines;
+  for (const char* first : {"laufen", "schreiben", "sehen", "größer"})
+    for (const char* second : {"läufer", "schreiber", "seher", "große"})
+      lines += fmt::format("{} {}.\n", first, second);
+  const std::string text = folder.write("text", lines);
+  std::string files;
+  for (const char* split : {"train", "valid", "test"})
+    files += fmt::format(", {0}_source: {1}, {0}_target: {1}", split, text);
+  for (const std::string shared : {"true", "false"}) {
+    const std::string config = folder.write(
+        "run.yaml",
+        "task: {name: parallel_text, subwords: {kind: bpe, size: 40}, shared_vocabulary: " + shared + files +
+            "}\n"
+            "model: {d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 16}}\n"
+            "train: {updates: 4, batch_size: 8, evaluate_every: 2, checkpoint_every: 2}\n");
+    const std::string run = folder.path("run-" + shared), other = folder.path("other-" + shared);
+    const Outcome trained = program("train " + config + " --out " + run);
+    CAPTURE(trained.output);
+    REQUIRE(trained.exit_code == 0);
+    CHECK(contains(trained.output, ", bpe\n"));
+    CHECK(contains(trained.output, "unknown     source 0.00 %"));
+    for (const std::string command : {"eval ", "samples "}) CHECK(program(command + run).exit_code == 0);
+    const std::string translated = shell(SURD_EXECUTABLE " translate " + run + " < " + text).output;
+    CHECK(std::count(translated.begin(), translated.end(), '\n') == 16);
+    CHECK_FALSE(contains(translated, "\xe2\x96\x81"));  // no marks of pieces
+
+    REQUIRE(program("train " + config + " --set train.updates=2 --out " + other).exit_code == 0);
+    write_file_atomically(other + "/config.yaml", read_file(run + "/config.yaml"));  // as if it had been interrupted
+    const Outcome resumed = program("train " + config + " --resume --out " + other);
+    CAPTURE(resumed.output);
+    for (const char* name : {"/vocabulary/source.model", "/vocabulary/target.model", "/vocabulary/source.txt"})
+      CHECK(read_file(other + name) == read_file(run + name));
+    write_file_atomically(run + "/vocabulary/source.model", "damaged");
+    CHECK(contains(program("eval " + run).output, "source.model: is not a model of SentencePiece"));
+  }
+  const Outcome missing = program("config check " + folder.path("run.yaml") +
+                                  " --set task.train_source=nope --set model.embedding.tie=all");
+  CHECK(missing.exit_code == 2);
+  CHECK(contains(missing.output, "task.train_source=nope: cannot read 'nope'"));
+  CHECK(contains(missing.output, "model.embedding.tie=all: all needs a shared vocabulary"));  // all at once
+  const Outcome small = program("config check " + folder.path("run.yaml") + " --set task.subwords.size=3");
+  CHECK(small.exit_code == 2);
+  CHECK(contains(small.output, "task.subwords.size=3: SentencePiece cannot learn 3 pieces"));
+}
+
+TEST_CASE("asking for BLEU does not change how many sentences are right") {
+  const TemporaryDirectory folder;
+  std::string sources, targets;
+  for (int i = 0; i < 32; ++i) {
+    sources += "x\n";
+    for (int k = 0; k < 40; ++k) targets += fmt::format("t{} ", k);
+    targets += "\n";
+  }
+  const std::string source = folder.write("source", sources), target = folder.write("target", targets);
+  std::string files;
+  for (const char* split : {"train", "valid", "test"})
+    files += fmt::format(", {0}_source: {1}, {0}_target: {2}", split, source, target);
+  const std::string config = folder.write(
+      "run.yaml",
+      "task: {name: parallel_text" + files +
+          "}\n"
+          "model: {d_model: 32, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 32}}\n"
+          "optimizer: {learning_rate: 0.01}\nschedule: {name: constant}\n"
+          "train: {updates: 120, batch_size: 8, evaluate_every: 120}\n");
+  const std::string run = folder.path("run");
+  const Outcome trained = program("train " + config + " --out " + run);
+  CAPTURE(trained.output);
+  REQUIRE(trained.exit_code == 0);
+  const auto last = read_metrics(run + "/metrics.jsonl").evaluations.back();
+  CHECK(last.sequence_accuracy == 1);
+  CHECK(nlohmann::json::parse(program("eval --json " + run).output)["sequence_accuracy"] == 1);
 }

@@ -87,7 +87,7 @@ TEST_CASE("a system does not differ from itself") {
   const Bleu bleu(BleuTokenization::mteval_13a);
   const auto lines = count_lines(bleu, {"a b c d e", "f g h i"}, {"a b c d f", "f g h i"});
   for (const SignificanceTest test : {SignificanceTest::bootstrap, SignificanceTest::randomization})
-    CHECK(p_value(bleu, lines, lines, {test, 99, 1}) == 0.01);  // what no trial exceeds
+    CHECK(p_value(bleu, lines, lines, {test, 99, 1}) == 1);
 }
 
 TEST_CASE("BLEU by hand") {
