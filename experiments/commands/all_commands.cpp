@@ -18,6 +18,7 @@ static CommandTable all_commands() {
   COMMAND(add_bleu);
   COMMAND(add_chrf);
   COMMAND(add_compare);
+  COMMAND(add_plot);
   COMMAND(add_list);
   COMMAND(add_doctor);
   COMMAND(add_commands);

@@ -3,11 +3,15 @@
 /// The files beside this one, as they were when the program was built.
 namespace surd::report {
 
-extern const char* const page;    ///< a mustache template: the report of a study
-extern const char* const group;   ///< likewise: of a group of studies
-extern const char* const table;   ///< a part of templates, {{>table}}
-extern const char* const badge;   ///< likewise: a verdict, not by colour alone
-extern const char* const forest;  ///< likewise: a row a hypothesis, what was found against what was expected
+extern const char* const page;            ///< a mustache template: the report of a study
+extern const char* const group;           ///< likewise: of a group of studies
+extern const char* const curves;          ///< likewise: the learning curves of runs
+extern const char* const charts;          ///< a part of templates, {{>charts}}: sections of charts with their tables
+extern const char* const no_charts_note;  ///< likewise: said where charts are not drawn
+extern const char* const scripts;         ///< likewise: their data, and what draws them
+extern const char* const table;           ///< likewise: a table
+extern const char* const badge;           ///< likewise: a verdict, not by colour alone
+extern const char* const forest;          ///< likewise: a row a hypothesis, what was found against what was expected
 extern const char* const css;
 extern const char* const script;
 

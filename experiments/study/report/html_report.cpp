@@ -1,11 +1,9 @@
 #include "experiments/study/report/html_report.hpp"
 
-#include "experiments/program/text_format.hpp"
 #include "experiments/study/report/assets.hpp"
 #include "experiments/study/report/forest.hpp"
 #include "experiments/study/report/page.hpp"
 #include "experiments/study/report/tables.hpp"
-#include "train/storage/files.hpp"
 
 #include <fmt/format.h>
 
@@ -14,29 +12,7 @@
 namespace surd {
 namespace {
 
-using report::Chart;
 using report::Json;
-
-/// Nothing in it may end its <script> early: in a string of JSON \u003c is '<'.
-std::string script_text(const Json& json) {
-  return replace_all(json.dump(-1, ' ', false, Json::error_handler_t::replace), "<", "\\u003c");
-}
-
-/// The same for a program, where these can only stand in strings.
-std::string script_text(std::string program) {
-  return replace_all(replace_all(std::move(program), "</script", "<\\/script"), "<!--", "<\\!--");
-}
-
-Json section(const char* id, const std::string& title, const std::vector<Chart>& charts) {
-  Json list = Json::array();
-  for (const Chart& chart : charts)
-    list.push_back({{"id", chart.id},
-                    {"title", chart.title},
-                    {"alt", chart.alt},
-                    {"note", chart.note},
-                    {"numbers", report::to_json(chart.table)}});
-  return {{"id", id}, {"title", title}, {"charts", list}};
-}
 
 /// What was changed since the study was first written down; null, so that nothing is shown, where nothing was.
 Json amendments(const Study& study) {
@@ -74,21 +50,16 @@ std::string chart_library() {
 nlohmann::ordered_json report_page(const Study& study, const Analysis& analysis, const KnownResults& known,
                                    const Provenance& provenance) {
   const report::StudyRuns runs(study, analysis, known);
-  Json sections = Json::array();
-  Json drawn = {{"charts", Json::array()}, {"runs", report::run_index(runs)}};
-  const auto add = [&](const char* id, const std::string& title, const std::vector<Chart>& charts) {
-    for (const Chart& chart : charts) drawn["charts"].push_back(report::to_json(chart));
-    if (!charts.empty()) sections.push_back(section(id, title, charts));
-  };
-  add("curves", "Learning curves", report::learning_curves(runs));
-  add("tuning", "Settings tuned for each arm", report::tuning_charts(runs));
-  add("diagnostics", "Diagnostics over time", report::probe_charts(runs));
-  std::vector<Chart> gradients = report::gradient_curves(runs);
-  for (Chart& chart : report::gradient_heatmap(runs)) gradients.push_back(std::move(chart));
-  add("gradients", "Gradient norms", gradients);
-  add("axes", "Metrics against numbers of the arms", report::axis_charts(runs));
-  add("divergence", "Divergence", report::divergence_chart(runs));
-  add("factors", "Factor effects", report::factor_chart(runs));
+  std::vector<report::Chart> gradients = report::gradient_curves(runs);
+  for (report::Chart& chart : report::gradient_heatmap(runs)) gradients.push_back(std::move(chart));
+  const std::vector<report::Section> sections = {
+      {"curves", "Learning curves", report::learning_curves(runs)},
+      {"tuning", "Settings tuned for each arm", report::tuning_charts(runs)},
+      {"diagnostics", "Diagnostics over time", report::probe_charts(runs)},
+      {"gradients", "Gradient norms", gradients},
+      {"axes", "Metrics against numbers of the arms", report::axis_charts(runs)},
+      {"divergence", "Divergence", report::divergence_chart(runs)},
+      {"factors", "Factor effects", report::factor_chart(runs)}};
 
   const report::Table unfinished = report::unfinished_table(runs), arms = report::arm_table(runs);
   const report::Table settings = report::settings_table(study);
@@ -109,7 +80,7 @@ nlohmann::ordered_json report_page(const Study& study, const Analysis& analysis,
           {"claims", claims},
           {"any_claims", !claims.empty()},
           {"hypotheses", hypotheses},
-          {"sections", sections},
+          {"sections", report::to_json(sections)},
           {"unfinished", unfinished.rows.empty() ? Json() : report::to_json(unfinished)},
           {"arms", arms.rows.empty() ? Json() : report::to_json(arms)},
           {"settings", settings.rows.empty() ? Json() : report::to_json(settings)},
@@ -117,14 +88,11 @@ nlohmann::ordered_json report_page(const Study& study, const Analysis& analysis,
           {"system", system},
           {"study_text", provenance.study_text},
           {"base_config", provenance.base_config.empty() ? "not known" : provenance.base_config},
-          {"data", script_text(drawn)}};
+          {"data", report::chart_data(sections, {{"runs", report::run_index(runs)}})}};
 }
 
 std::string to_html(nlohmann::ordered_json page, const std::string& chart_library) {
-  const bool drawn = !chart_library.empty() && path_exists(chart_library);
-  page["no_charts"] = !drawn;
-  if (drawn) page.update({{"script", report::script}, {"plotly", script_text(read_file(chart_library))}});
-  return report::render(report::page, std::move(page));
+  return report::render_charts(report::page, std::move(page), chart_library);
 }
 
 }  // namespace surd

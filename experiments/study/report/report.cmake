@@ -24,7 +24,8 @@ else()
   message(STATUS "plotly.js not found (Debian: python3-plotly): reports of studies will have tables only")
 endif()
 
-foreach(asset PAGE:template.html GROUP:group.html TABLE:table.html BADGE:badge.html FOREST:forest.html CSS:report.css SCRIPT:report.js)
+foreach(asset PAGE:template.html GROUP:group.html CURVES:curves.html CHARTS:charts.html
+    NO_CHARTS_NOTE:no_charts_note.html SCRIPTS:scripts.html TABLE:table.html BADGE:badge.html FOREST:forest.html CSS:report.css SCRIPT:report.js)
   string(REGEX MATCH "(.*):(.*)" matched ${asset})
   set(name REPORT_${CMAKE_MATCH_1})
   set(file ${CMAKE_CURRENT_LIST_DIR}/${CMAKE_MATCH_2})
