@@ -21,11 +21,11 @@ std::string hours(double seconds) {
 }  // namespace
 
 std::optional<RunTime> time_of_a_run(const Study& study) {
-  constexpr std::size_t most_measured = 6;
-  const std::size_t step = (study.arms.size() + most_measured - 1) / most_measured;
+  // Evenly spread, so that a level of the first axis, say the widest model, counts for as much as it has arms.
+  const std::size_t arms = study.arms.size(), measured = std::min<std::size_t>(arms, 6);
   RunTime mean;
-  for (std::size_t arm = 0; arm < study.arms.size(); arm += step) {
-    const ConfigFile file = study.config_file(arm, {}, study.seeds.front());
+  for (std::size_t i = 0; i < measured; ++i) {
+    const ConfigFile file = study.config_file(i * arms / measured, {}, study.seeds.front());
     const auto seconds = estimated_seconds(file);
     if (!seconds) continue;
     mean.seconds += *seconds;

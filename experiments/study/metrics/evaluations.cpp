@@ -53,6 +53,13 @@ std::optional<double> final_value(Measure measure, const RunResult& run) {
   return value_of(measure, run.metrics.evaluations.back());
 }
 
+std::string needs_to_be_measured(Measure measure, const TrainOptions& train) {
+  const bool bleu = measure == Measure::bleu || measure == Measure::chrf;
+  if (bleu && !train.evaluate_bleu) return "needs train.evaluate_bleu: true";
+  const bool none = measure == Measure::sequence_accuracy && train.evaluate_sequences == 0;
+  return none ? "needs train.evaluate_sequences above 0" : "";
+}
+
 std::string needs_whole_runs(const TrainOptions& train) { return train.stop_at ? "needs train.stop_at: null" : ""; }
 
 std::optional<MetricValue> FinalValue::of_run(const RunView& view) const {
@@ -72,7 +79,8 @@ std::optional<MetricValue> BestValue::of_run(const RunView& view) const {
 
 std::optional<MetricValue> InitialValue::of_run(const RunView& view) const { return initial_value(of_, view.run); }
 
-std::string SpentToTarget::stops_too_early(const TrainOptions& train) const {
+std::string SpentToTarget::needs_of_training(const TrainOptions& train) const {
+  if (const std::string need = needs_to_be_measured(options_.of, train); !need.empty()) return need;
   if (train.patience) return "needs train.patience: null";
   if (!train.stop_at) return "";
   if (options_.of == Measure::perplexity) return "needs train.stop_at: null";

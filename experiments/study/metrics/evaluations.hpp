@@ -27,6 +27,9 @@ bool has_diverged(const RunResult& run);
 /// were evaluated, and nothing else.
 std::string needs_whole_runs(const TrainOptions& train);
 
+/// "needs train.evaluate_bleu: true" where runs do not measure it; "" where they do.
+std::string needs_to_be_measured(Measure measure, const TrainOptions& train);
+
 /// Options of the metrics that look at one measure.
 struct MeasureOptions {
   Measure of = Measure::loss;
@@ -43,6 +46,7 @@ class MeasureMetric : public StudyMetric {
   ComparedBy compared_by() const override {
     return of_ == Measure::perplexity ? ComparedBy::ratio : ComparedBy::difference;
   }
+  std::string needs_of_training(const TrainOptions& train) const override { return needs_to_be_measured(of_, train); }
 
  protected:
   Measure of_;
@@ -64,7 +68,10 @@ class FinalValue : public MeasureMetric {
   explicit FinalValue(const Options& options) : MeasureMetric(options), split_(options.split) {}
   std::optional<MetricValue> of_run(const RunView& view) const override;
   std::string needs_split() const override { return split_ == "valid" ? "" : split_; }
-  std::string stops_too_early(const TrainOptions& train) const override { return needs_whole_runs(train); }
+  std::string needs_of_training(const TrainOptions& train) const override {
+    const std::string measured = MeasureMetric::needs_of_training(train);
+    return measured.empty() ? needs_whole_runs(train) : measured;
+  }
 
  private:
   std::string split_;
@@ -74,7 +81,10 @@ class BestValue : public MeasureMetric {
  public:
   using MeasureMetric::MeasureMetric;
   std::optional<MetricValue> of_run(const RunView& view) const override;
-  std::string stops_too_early(const TrainOptions& train) const override { return needs_whole_runs(train); }
+  std::string needs_of_training(const TrainOptions& train) const override {
+    const std::string measured = MeasureMetric::needs_of_training(train);
+    return measured.empty() ? needs_whole_runs(train) : measured;
+  }
 };
 
 class InitialValue : public MeasureMetric {
@@ -105,7 +115,7 @@ class SpentToTarget : public StudyMetric {
   ComparedBy compared_by() const override { return ComparedBy::ratio; }
   /// A run that stops at the target has to stay there for three evaluations, or nobody knows whether it reached it; one
   /// that stops for another reason would seem to need less than a slower one that reaches it.
-  std::string stops_too_early(const TrainOptions& train) const override;
+  std::string needs_of_training(const TrainOptions& train) const override;
 
  protected:
   /// Until an evaluation had ended, this included; nothing where the run does not tell.

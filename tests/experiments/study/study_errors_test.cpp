@@ -66,7 +66,8 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
        "metrics[0].kind to one of them or remove this key"},
       {"metrics: [{name: a, kind: best}]\n", "metrics[0].kind: must be one of final_value, best_value,"},
       {"metrics: [{name: a, of: los}]\n",
-       "must be one of loss, perplexity, token_accuracy, sequence_accuracy, bleu, chrf; got 'los'; did you mean 'loss'?"},
+       "must be one of loss, perplexity, token_accuracy, sequence_accuracy, bleu, chrf; got 'los'; did you mean "
+       "'loss'?"},
       {"metrics: [{name: a}, {name: a, of: perplexity}]\n", "metrics[1].name: another metric is called 'a' already"},
       {"metrics: [{name: a, kind: initial_value}]\n",
        "study.yaml:7:11: a: initial_value needs train.evaluate_at_start: true, which arm 'alone' does not have"},
@@ -76,6 +77,10 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {"metrics: [{name: a, kind: best_value, split: test}]\n", "kind 'best_value' has no 'split'"},
       {"metrics: [{name: a, split: ''}]\n", "metrics[0].split: must be the name of a split; remove it"},
       {"metrics: [{name: a, kind: diverged}]\n", "a: diverged needs train.evaluate_at_start: true"},
+      {"metrics: [{name: a, of: bleu}]\n", "a: final_value needs train.evaluate_bleu: true"},
+      {"metrics: [{name: a, kind: updates_to, of: sequence_accuracy, target: 0.9}]\nset: {train.evaluate_sequences: "
+       "0}\n",
+       "a: updates_to needs train.evaluate_sequences above 0"},
       {"metrics: [{name: a, kind: rate_sensitivity}]\n", "is found from the tuning, and the study has none"},
       {"arms: [{name: x, set: {train.metric: token_accuracy, train.stop_at: 0.9}}]\n"
        "metrics: [{name: a, kind: updates_to, of: token_accuracy, target: 0.9}]\n",
