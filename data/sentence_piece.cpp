@@ -81,11 +81,11 @@ std::string SentencePieces::text(const std::vector<std::string>& tokens) const {
   return valid_utf8(line);
 }
 
-void SentencePieces::load(std::string model, const std::string& name) {
+void SentencePieces::load(const std::string& model, const std::string& name) {
   auto processor = std::make_shared<sentencepiece::SentencePieceProcessor>();
   const auto status = processor->LoadFromSerializedProto(model);
   expect(status.ok(), name, "is not a model of SentencePiece: {}", status.ToString());
-  model_ = std::move(model);
+  model_ = model;
   processor_ = std::move(processor);
 }
 
@@ -115,7 +115,7 @@ void LearnedPieces::learn(const std::vector<std::string>& lines) {
   const auto status = sentencepiece::SentencePieceTrainer::Train(settings, &sentences, &model);
   expect_option(status.ok(), "task.subwords.size", "SentencePiece cannot learn {} pieces from {} lines: {}",
                 options_.size, lines.size(), in_our_terms(status.message()));
-  load(std::move(model), "what SentencePiece has learned");
+  load(model, "what SentencePiece has learned");
 }
 
 void GivenModel::learn(const std::vector<std::string>& /*lines*/) {

@@ -22,7 +22,7 @@ class SentencePieces : public Tokenizer {
 
   bool learns() const override { return true; }
   std::string model() const override { return model_; }
-  void load(std::string model, const std::string& name) override;
+  void load(const std::string& model, const std::string& name) override;
   bool closed() const override { return true; }
   std::vector<std::string> all_tokens() const override;
 

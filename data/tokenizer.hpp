@@ -31,7 +31,7 @@ class Tokenizer {
   virtual void learn(const std::vector<std::string>& /*lines*/) {}
   /// What it has learned, as bytes, and back. load() throws Error, naming `name`, where they are damaged.
   virtual std::string model() const { return ""; }
-  virtual void load(std::string /*model*/, const std::string& /*name*/) {}
+  virtual void load(const std::string& /*model*/, const std::string& /*name*/) {}
   /// Whether all_tokens() are all that there are: each has an entry in the vocabulary, and all else is unknown.
   virtual bool closed() const { return false; }
   virtual std::vector<std::string> all_tokens() const { return {}; }

@@ -84,10 +84,10 @@ std::string curves_page(const std::vector<NamedMetrics>& runs, const std::string
   const auto add = [&](const char* id, const char* title, const char* unit, std::vector<Series> lines) {
     if (!lines.empty()) charts.push_back(chart_of(id, title, unit, std::move(lines)));
   };
-  const auto of_evaluations = [&](Value<EvaluationRecord> value) {
+  const auto of_evaluations = [&](const Value<EvaluationRecord>& value) {
     return lines_of<EvaluationRecord>(runs, &Metrics::evaluations, value);
   };
-  const auto of_updates = [&](Value<UpdateRecord> value) {
+  const auto of_updates = [&](const Value<UpdateRecord>& value) {
     return lines_of<UpdateRecord>(runs, &Metrics::updates, value);
   };
   add("tokens", "Token accuracy", "share", of_evaluations([](const auto& r) { return r.token_accuracy; }));
