@@ -8,16 +8,14 @@
 namespace surd {
 namespace {
 
-std::vector<std::string> training_lines(const Corpus& corpus, std::string TextPair::*side) {
+/// A tokenizer that has learned from these sides of the training split, if it learns at all.
+std::shared_ptr<const Tokenizer> tokenizer_of(const Corpus& corpus, const std::vector<std::string TextPair::*>& sides) {
+  std::shared_ptr<Tokenizer> tokenizer = corpus.subwords.make();
+  if (!tokenizer->learns()) return tokenizer;
   std::vector<std::string> lines;
-  for (const TextPair& pair : corpus.split("train").pairs) lines.push_back(pair.*side);
-  return lines;
-}
-
-/// A tokenizer that has learned from these lines, if it learns at all.
-std::shared_ptr<const Tokenizer> tokenizer_of(const TextFormat& format, const std::vector<std::string>& lines) {
-  std::shared_ptr<Tokenizer> tokenizer = format.subwords.make();
-  if (tokenizer->learns()) tokenizer->learn(lines);
+  for (const auto side : sides)
+    for (const TextPair& pair : corpus.split("train").pairs) lines.push_back(pair.*side);
+  tokenizer->learn(lines);
   return tokenizer;
 }
 
@@ -91,11 +89,10 @@ TextCodec::TextCodec(const TextFormat& format, Vocabulary source_vocabulary, Voc
 }
 
 TextCodec TextCodec::build(const Corpus& corpus) {
-  std::vector<std::string> sources = training_lines(corpus, &TextPair::source);
-  const std::vector<std::string> targets = training_lines(corpus, &TextPair::target);
-  if (corpus.shared_vocabulary) sources.insert(sources.end(), targets.begin(), targets.end());
-  const SharedTokenizer of_source = tokenizer_of(corpus, sources);
-  const SharedTokenizer of_target = corpus.shared_vocabulary ? of_source : tokenizer_of(corpus, targets);
+  const SharedTokenizer of_source = corpus.shared_vocabulary
+                                        ? tokenizer_of(corpus, {&TextPair::source, &TextPair::target})
+                                        : tokenizer_of(corpus, {&TextPair::source});
+  const SharedTokenizer of_target = corpus.shared_vocabulary ? of_source : tokenizer_of(corpus, {&TextPair::target});
   TokenCounts source = count_side(corpus, &TextPair::source, corpus.source_symbols, *of_source);
   const TokenCounts target = count_side(corpus, &TextPair::target, corpus.target_symbols, *of_target);
   if (!corpus.shared_vocabulary)

@@ -61,6 +61,7 @@ void expect_replaceable(const std::string& path) {
 
 int average_command(const AverageArguments& arguments) {
   const RunFolder folder(arguments.run);
+  folder.expect_begun();
   const Checkpoints checkpoints(folder.checkpoints(), 0);  // none is saved, so none is removed
   const std::string to = arguments.out.empty() ? checkpoints.average_path() : arguments.out;
   expect_replaceable(to);

@@ -1,6 +1,5 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/program/exit_code.hpp"
-#include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "experiments/study/report/html_report.hpp"
 #include "experiments/study/report/run_curves.hpp"
@@ -24,8 +23,7 @@ int plot_command(const PlotArguments& arguments) {
   std::vector<NamedMetrics> runs;
   for (const std::string& path : arguments.runs.values) {
     const RunFolder folder(path);
-    expect_usage(path_exists(folder.metrics()), path,
-                 "is not the folder of a run: it has no metrics.jsonl; name the --out of a surd train");
+    folder.expect_begun();
     runs.push_back({path, read_metrics(folder.metrics())});
   }
   write_file_atomically(arguments.out, curves_page(runs, chart_library()));

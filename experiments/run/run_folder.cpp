@@ -18,6 +18,10 @@ bool RunFolder::exists() const { return path_exists(path) && !(is_folder(path) &
 
 bool RunFolder::begun() const { return path_exists(config()); }
 
+void RunFolder::expect_begun() const {
+  expect_usage(begun(), path, "is not the folder of a run: it has no config.yaml; name the --out of a surd train");
+}
+
 bool RunFolder::only_prepared() const {
   if (!is_folder(path) || begun()) return false;
   const auto empty = [](const std::string& folder) { return is_folder(folder) && names_in(folder).empty(); };
@@ -77,9 +81,9 @@ void RunFolder::clean() const {
 
 namespace {
 
-const std::string& expect_run(const std::string& folder) {
-  expect_usage(RunFolder(folder).begun(), folder,
-               "is not the folder of a run: it has no config.yaml; name the --out of a surd train");
+RunFolder begun_folder(const std::string& path) {
+  RunFolder folder(path);
+  folder.expect_begun();
   return folder;
 }
 
@@ -111,7 +115,7 @@ void load_checkpoint(const RunFolder& folder, const RunConfig& config, const std
 }  // namespace
 
 OpenRun::OpenRun(const std::string& path, const std::string& checkpoint)
-    : folder(expect_run(path)),
+    : folder(begun_folder(path)),
       config(load_config(folder.config())),
       codec(TextCodec::load(folder.vocabulary(), config.task.make()->format())),
       model(config, codec) {

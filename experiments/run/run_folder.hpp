@@ -37,6 +37,8 @@ struct RunFolder {
   bool exists() const;
   /// Whether the folder holds a run that can be resumed, because begin() came to its end.
   bool begun() const;
+  /// Throws UsageError where it does not.
+  void expect_begun() const;
   /// Whether it holds at most what a run that was killed inside begin() leaves, so that nothing is lost by beginning
   /// again.
   bool only_prepared() const;

@@ -29,4 +29,12 @@ inline Outcome shell(const std::string& command) {
 /// `surd ARGUMENTS`
 inline Outcome program(const std::string& arguments) { return shell(std::string(SURD_EXECUTABLE) + " " + arguments); }
 
+/// Settings of a parallel_text task whose splits are all these files, to stand within the braces of `task`.
+inline std::string all_splits(const std::string& source, const std::string& target) {
+  std::string settings;
+  for (const std::string split : {"train", "valid", "test"})
+    settings += ", " + split + "_source: " + source + ", " + split + "_target: " + target;
+  return settings;
+}
+
 }  // namespace surd::test

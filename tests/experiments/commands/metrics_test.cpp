@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
+
 using namespace surd;
 using namespace surd::test;
 
@@ -83,9 +85,7 @@ TEST_CASE("BLEU is the same in training, in eval and of the translations themsel
       targets += fmt::format("{1} {0} {1} {0} {1}. {0}\n", first, second);
     }
   const std::string source = folder.write("source", sources), target = folder.write("target", targets);
-  std::string files;
-  for (const char* split : {"train", "valid", "test"})
-    files += fmt::format(", {0}_source: {1}, {0}_target: {2}", split, source, target);
+  const std::string files = all_splits(source, target);
   const std::string config = folder.write(
       "run.yaml",
       "task: {name: parallel_text" + files +
@@ -128,9 +128,7 @@ TEST_CASE("a run with learned subwords is used, interrupted and resumed, and tak
     for (const char* second : {"läufer", "schreiber", "seher", "große"})
       lines += fmt::format("{} {}.\n", first, second);
   const std::string text = folder.write("text", lines);
-  std::string files;
-  for (const char* split : {"train", "valid", "test"})
-    files += fmt::format(", {0}_source: {1}, {0}_target: {1}", split, text);
+  const std::string files = all_splits(text, text);
   for (const std::string shared : {"true", "false"}) {
     const std::string config = folder.write(
         "run.yaml",
@@ -149,11 +147,15 @@ TEST_CASE("a run with learned subwords is used, interrupted and resumed, and tak
     CHECK(std::count(translated.begin(), translated.end(), '\n') == 16);
     CHECK_FALSE(contains(translated, "\xe2\x96\x81"));  // no marks of pieces
 
-    REQUIRE(program("train " + config + " --set train.updates=2 --out " + other).exit_code == 0);
-    write_file_atomically(other + "/config.yaml", read_file(run + "/config.yaml"));  // as if it had been interrupted
+    const std::string last = "/checkpoints/update-00000004.safetensors";
+    std::filesystem::copy(run, other, std::filesystem::copy_options::recursive);
+    for (const std::string& name : {last, std::string("/checkpoints/best.safetensors"), std::string("/summary.json")})
+      std::filesystem::remove(other + name);  // as if it had been killed after update 2
     const Outcome resumed = program("train " + config + " --resume --out " + other);
     CAPTURE(resumed.output);
-    for (const char* name : {"/vocabulary/source.model", "/vocabulary/target.model", "/vocabulary/source.txt"})
+    CHECK(resumed.exit_code == 0);
+    CHECK(contains(resumed.output, "resuming after update 2"));
+    for (const std::string& name : {last, std::string("/metrics.jsonl")})
       CHECK(read_file(other + name) == read_file(run + name));
     write_file_atomically(run + "/vocabulary/source.model", "damaged");
     CHECK(contains(program("eval " + run).output, "source.model: is not a model of SentencePiece"));
@@ -177,9 +179,7 @@ TEST_CASE("asking for BLEU does not change how many sentences are right") {
     targets += "\n";
   }
   const std::string source = folder.write("source", sources), target = folder.write("target", targets);
-  std::string files;
-  for (const char* split : {"train", "valid", "test"})
-    files += fmt::format(", {0}_source: {1}, {0}_target: {2}", split, source, target);
+  const std::string files = all_splits(source, target);
   const std::string config = folder.write(
       "run.yaml",
       "task: {name: parallel_text" + files +
