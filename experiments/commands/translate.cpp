@@ -7,6 +7,9 @@
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
+#include "experiments/program/usage_error.hpp"
+#include "experiments/study/report/alignment.hpp"
+#include "experiments/study/report/html_report.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -32,6 +35,7 @@ struct TranslateArguments : RunArguments {
   bool scores = false;
   bool json = false;
   bool interactive = false;
+  std::string alignment;
   std::size_t batch_size = evaluation_batch_size;
 
   void fields(Fields& f) {
@@ -62,6 +66,11 @@ struct TranslateArguments : RunArguments {
       "neither");
     f("json", json, "print a JSON object for each line: its translations with their tokens and scores");
     f("interactive", interactive, "translate each line as it comes, as on a terminal, and not some together");
+    f("alignment", alignment,
+      "write where each token of the best translation looks in the source, the attention weights of every decoder "
+      "layer and head: NAME.html is a page of heat maps for a browser, of the first 50 translations, any other name a "
+      "file with a JSON object for each. It is written when the input has ended",
+      Unit{"file"});
     f("batch_size", batch_size, "lines decoded together", between(1, 1e5), Unit{"lines"});
     f.rule(n_best.value_or(1) <= beam, "n_best", "must not be above the beam; set --beam as high");
   }
@@ -119,9 +128,23 @@ class Translator {
       auto translations = decode_n_best(run_.model.transformer(), sources, options_);
       for (std::size_t i = begin; i < end; ++i) lines_[order[i]].translations = std::move(translations[i - begin]);
     }
-    for (const Line& line : std::exchange(lines_, {})) print(line);
+    for (const Line& line : std::exchange(lines_, {})) {
+      print(line);
+      if (!arguments_.alignment.empty() && !line.translations.empty()) alignments_.push_back(alignment_of(line));
+    }
     const bool written = std::fflush(stdout) == 0;
     expect(written, "standard output", "cannot be written: {}", std::strerror(errno));
+  }
+
+  /// Writes the file of --alignment, if it is asked for.
+  void write_alignments() const {
+    const std::string& path = arguments_.alignment;
+    if (path.empty()) return;
+    const bool page = path.size() > 5 && path.compare(path.size() - 5, 5, ".html") == 0;
+    if (page && alignments_.size() > most_alignments_on_a_page)
+      Console().warn(fmt::format("{}: shows the first {} of {} translations", path, most_alignments_on_a_page,
+                                 with_commas(alignments_.size())));
+    write_file_atomically(path, page ? alignments_page(alignments_, chart_library()) : alignments_json(alignments_));
   }
 
   /// Tells of words that the vocabulary lacks.
@@ -169,7 +192,7 @@ class Translator {
       Json translations = Json::array();
       for (const Translation& t : line.translations)
         translations.push_back({{"text", run_.codec.decode_target(t.tokens)},
-                                {"tokens", tokens_of(t)},
+                                {"tokens", tokens_of(t.tokens, run_.codec.target_vocabulary())},
                                 {"score", t.score},
                                 {"log_probability", t.log_probability},
                                 {"finished", t.finished}});
@@ -186,9 +209,18 @@ class Translator {
                  run_.codec.decode_target(t.tokens));
   }
 
-  std::vector<std::string> tokens_of(const Translation& translation) const {
+  Alignment alignment_of(const Line& line) const {
+    const Translation& best = line.translations.front();
+    std::vector<TokenId> target = best.tokens;
+    if (best.finished) target.push_back(Vocabulary::eos);
+    return {line.number, run_.codec.decode_target(best.tokens), tokens_of(line.source, run_.codec.source_vocabulary()),
+            tokens_of(target, run_.codec.target_vocabulary()),
+            cross_attention(run_.model.transformer(), line.source, target)};
+  }
+
+  static std::vector<std::string> tokens_of(const std::vector<TokenId>& ids, const Vocabulary& vocabulary) {
     std::vector<std::string> tokens;
-    for (const TokenId id : translation.tokens) tokens.push_back(run_.codec.target_vocabulary().token(id));
+    for (const TokenId id : ids) tokens.push_back(vocabulary.token(id));
     return tokens;
   }
 
@@ -197,6 +229,7 @@ class Translator {
   DecodingArguments options_;
   std::size_t most_lines_;
   std::vector<Line> lines_;
+  std::vector<Alignment> alignments_;
   std::size_t tokens_ = 0, unknown_ = 0;
   std::vector<std::string> unknown_words_;
 };
@@ -204,15 +237,19 @@ class Translator {
 int translate_command(const TranslateArguments& arguments) {
   blas::initialize();
   const OpenRun run(arguments.run, arguments.checkpoint);
+  expect_usage(arguments.alignment.empty() || run.config.model.decoder_layers > 0, "--alignment",
+               "{} has no decoder layers, so no attention to the source", arguments.run);
   Translator translator(run, arguments);
   std::size_t number = 0;
   try {
     for (std::string line; next_line(line, ++number);) translator.add(line, number);
   } catch (const Error&) {
     translator.flush();  // the lines before the bad one are translated first
+    translator.write_alignments();
     throw;
   }
   translator.flush();
+  translator.write_alignments();
   translator.report();
   return exit_done;
 }

@@ -32,6 +32,12 @@ cd "$work/project"
 if "$work/build/my_surd" hello World --times 0; then exit 1; fi
 "$work/build/my_surd" train rotate.yaml --out "$work/run" --set train.updates=20 --set train.evaluate_every=20
 "$work/build/my_surd" samples "$work/run" --count 2
+printf 'Hello World\nhello you\n' >"$work/text"
+files=$(for split in train valid test; do printf ", ${split}_source: $work/text, ${split}_target: $work/text"; done)
+echo "{task: {name: parallel_text, subwords: {kind: lower}$files}, train: {updates: 2, evaluate_every: 2}}" >"$work/lower.yaml"
+"$work/build/my_surd" train "$work/lower.yaml" --out "$work/lower"
+grep -x hello "$work/lower/vocabulary/source.txt"
+if grep Hello "$work/lower/vocabulary/source.txt"; then exit 1; fi
 "$work/build/my_surd" study run speed.yaml --out "$work/speed" --jobs 2
 "$work/build/my_surd" study export "$work/speed" | grep -c '^d=128/seed-[1-6],128,,[1-6],finished,seconds,0[.0-9e-]*,s,exactly$' | grep -x 6
 if "$work/build/my_surd" study run speed.yaml --out "$work/never" --set train.updates=0; then exit 1; fi

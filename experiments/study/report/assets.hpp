@@ -5,7 +5,8 @@ namespace surd::report {
 
 extern const char* const page;            ///< a mustache template: the report of a study
 extern const char* const group;           ///< likewise: of a group of studies
-extern const char* const curves;          ///< likewise: the learning curves of runs
+extern const char* const charts_page;     ///< likewise: nothing but charts
+extern const char* const chart_head;      ///< a part of templates: the head of a page with charts
 extern const char* const charts;          ///< a part of templates, {{>charts}}: sections of charts with their tables
 extern const char* const no_charts_note;  ///< likewise: said where charts are not drawn
 extern const char* const scripts;         ///< likewise: their data, and what draws them

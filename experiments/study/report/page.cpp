@@ -60,6 +60,7 @@ std::string chart_data(const std::vector<Section>& sections, Json more) {
 
 std::string render(const std::string& page_template, Json values) {
   values.update({{"css", css},
+                 {"chart_head", chart_head},
                  {"charts", charts},
                  {"no_charts_note", no_charts_note},
                  {"scripts", scripts},

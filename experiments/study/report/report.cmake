@@ -24,7 +24,7 @@ else()
   message(STATUS "plotly.js not found (Debian: python3-plotly): reports of studies will have tables only")
 endif()
 
-foreach(asset PAGE:template.html GROUP:group.html CURVES:curves.html CHARTS:charts.html
+foreach(asset PAGE:template.html GROUP:group.html CHARTS_PAGE:charts_page.html CHART_HEAD:chart_head.html CHARTS:charts.html
     NO_CHARTS_NOTE:no_charts_note.html SCRIPTS:scripts.html TABLE:table.html BADGE:badge.html FOREST:forest.html CSS:report.css SCRIPT:report.js)
   string(REGEX MATCH "(.*):(.*)" matched ${asset})
   set(name REPORT_${CMAKE_MATCH_1})

@@ -175,32 +175,43 @@
 
   function heatmap(chart, holder) {
     const plot = element("div", {class: "drawing"});
-    const choice = element("select", {id: chart.id + "-arm"}, ...chart.panels.map((panel, i) => element("option", {value: i}, panel.title)));
-    if (chart.panels.length > 1)
-      holder.append(element("div", {class: "choose"}, element("label", {for: chart.id + "-arm"}, "Arm"), choice));
+    const choice = element("select", {id: chart.id + "-panel"}, ...chart.panels.map((panel, i) => element("option", {value: i}, panel.title)));
+    if (chart.panels.length > 1) {
+      const label = chart.panel_is[0].toUpperCase() + chart.panel_is.slice(1);
+      holder.append(element("div", {class: "choose"}, element("label", {for: chart.id + "-panel"}, label), choice));
+    }
     holder.append(plot);
-    // One colour scale for all arms, so that they can be compared.
-    const logs = chart.panels.flatMap((panel) => panel.z.flat()).filter((v) => v > 0).map(Math.log10);
-    const low = logs.reduce((a, b) => Math.min(a, b), Infinity), high = logs.reduce((a, b) => Math.max(a, b), -Infinity);
+    // One colour scale for all panels, so that they can be compared.
+    const colour = chart.y.log ? (v) => (v > 0 ? Math.log10(v) : null) : (v) => v;
+    const colours = chart.panels.flatMap((panel) => panel.z.flat()).map(colour).filter((v) => v !== null);
+    const low = colours.reduce((a, b) => Math.min(a, b), chart.y.log ? Infinity : 0);
+    const high = colours.reduce((a, b) => Math.max(a, b), -Infinity);
+    const decades = () => {
+      const ticks = [];
+      for (let t = Math.ceil(low); t <= Math.floor(high); ++t) ticks.push(t);
+      return ticks.length > 1 ? {tickvals: ticks, ticktext: ticks.map((t) => `10\x3csup>${t}\x3c/sup>`)} : {tickprefix: "10^"};
+    };
     const draw = () => {
       const panel = chart.panels[choice.value || 0];
       const short = (name) => (narrow.matches && name.length > 18 ? "…" + name.slice(-17) : name);
+      // Names are put on the axes as ticks, because two of them may be alike.
+      const ticks = (names) => {
+        const step = Math.ceil(names.length / (narrow.matches ? 12 : 60));
+        const shown = names.map((n, i) => i).filter((i) => i % step === 0);
+        return {tickvals: shown, ticktext: shown.map((i) => text(short(names[i])))};
+      };
       plot.style.height = `${Math.max(14, 6 + 1.15 * panel.rows.length)}rem`;
-      const ticks = [];
-      for (let t = Math.ceil(low); t <= Math.floor(high); ++t) ticks.push(t);
       Plotly.react(plot, [{
-        type: "heatmap", x: panel.x.map(String), y: panel.rows.map((r, i) => i),
-        z: panel.z.map((row) => row.map((v) => (v > 0 ? Math.log10(v) : null))), zmin: low, zmax: high,
-        customdata: panel.z, text: panel.rows.map((r) => panel.x.map(() => text(r))),
-        hovertemplate: "%{text}\x3cbr>update %{x}: %{customdata:.3g}\x3cextra>\x3c/extra>",
+        type: "heatmap", x: panel.columns.map((c, i) => i), y: panel.rows.map((r, i) => i),
+        z: panel.z.map((row) => row.map(colour)), zmin: low, zmax: high, customdata: panel.z,
+        text: panel.rows.map((r) => panel.columns.map((c) => `${text(r)}\x3cbr>${text(chart.x.title)} ${text(c)}`)),
+        hovertemplate: "%{text}: %{customdata:.3g}\x3cextra>\x3c/extra>",
         colorscale: "Viridis", xgap: 1, ygap: 1,
         colorbar: Object.assign({thickness: 10, outlinewidth: 0, tickfont: {color: theme().ink},
-          title: {text: narrow.matches ? "" : text(chart.y.title), side: "right"}},
-          ticks.length > 1 ? {tickvals: ticks, ticktext: ticks.map((t) => `10\x3csup>${t}\x3c/sup>`)} : {tickprefix: "10^"}),
+          title: {text: narrow.matches ? "" : text(chart.y.title), side: "right"}}, chart.y.log ? decades() : {}),
       }], layout({
-        xaxis: axis(chart.x, {type: "category", showgrid: false}),
-        yaxis: axis({title: ""}, {autorange: "reversed", showgrid: false, tickvals: panel.rows.map((r, i) => i),
-          ticktext: panel.rows.map((r) => text(short(r))), tickfont: {size: 11}}),
+        xaxis: axis(chart.x, Object.assign({showgrid: false, zeroline: false}, ticks(panel.columns))),
+        yaxis: axis({title: ""}, Object.assign({autorange: "reversed", showgrid: false, zeroline: false, tickfont: {size: 11}}, ticks(panel.rows))),
       }), config);
     };
     choice.addEventListener("change", draw);

@@ -101,7 +101,7 @@ std::string curves_page(const std::vector<NamedMetrics>& runs, const std::string
   const std::string title = fmt::format("Learning curves of {}", fmt::join(names, ", "));
   const std::vector<report::Section> sections = {{"curves", "Curves", charts}};
   return report::render_charts(
-      report::curves,
+      report::charts_page,
       {{"title", title}, {"sections", report::to_json(sections)}, {"data", report::chart_data(sections)}},
       chart_library);
 }

@@ -150,7 +150,8 @@ TEST_CASE("a wrong value is answered with its option and what is allowed") {
         Wrong{"translate run --beam many", "error: --beam: must be a whole number (in [1, 1000]); got 'many'"},
         Wrong{"translate run --length-penalty 101", "error: --length-penalty: must be in [0, 100]; got 101"},
         Wrong{"bench step --dropout -0.1", "error: --dropout: must be in [0, 0.99]; got -0.1"},
-        Wrong{"list layer", "error: WHAT: must be one of tasks, subwords, layers, optimizers, schedules; got 'layer'; did"},
+        Wrong{"list layer",
+              "error: WHAT: must be one of tasks, subwords, layers, optimizers, schedules; got 'layer'; did"},
         Wrong{"train", "CONFIG is required"}, Wrong{"score run --source s", "--target is required"},
         Wrong{"train a.yaml b.yaml", "not expected: b.yaml"}, Wrong{"study export folder --csv", "not expected: --csv"},
         Wrong{"train a.yaml --out a --out b", "--out: At Most 1 required but received 2"}}) {

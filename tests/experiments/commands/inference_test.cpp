@@ -54,9 +54,7 @@ struct RunWithUnknownWords {
         targets += fmt::format("{} rare-{}-{}\n", pair, first, second);
       }
     const std::string source = folder.write("source", sources), target = folder.write("target", targets);
-    std::string files;
-    for (const char* split : {"train", "valid", "test"})
-      files += fmt::format(", {0}_source: {1}, {0}_target: {2}", split, source, target);
+    const std::string files = all_splits(source, target);
     const std::string config = folder.write(
         "run.yaml",
         "task: {name: parallel_text, min_frequency: 2" + files +
@@ -318,6 +316,7 @@ TEST_CASE("the average of checkpoints is made, named and used") {
   CHECK(made.output == run.checkpoints + "average.safetensors\nmean of 2 checkpoints, after updates 2, 4\n");
   CHECK(program("eval " + run.path + " --checkpoint average").exit_code == 0);
   CHECK(contains(program("average " + run.path + " --last 3").output, "holds 2 checkpoints beside the best"));
+  CHECK(contains(program("average " + run.folder.path("none") + " --last 2").output, "is not the folder of a run"));
   CHECK(contains(program("average " + run.path).output, "takes either --last N or --checkpoint FILE"));
   const std::string last = run.checkpoints + "update-00000004.safetensors", out = run.folder.path("one");
   CHECK(program("average " + run.path + " --checkpoint " + last + " --out " + out).exit_code == 0);
@@ -337,4 +336,50 @@ TEST_CASE("the curves of runs are drawn on a page that needs nothing else") {
   CHECK_FALSE(contains(html, "<figure id=\"bleu\""));  // was not measured
   CHECK_FALSE(contains(html, "src=\"http"));
   CHECK(program("plot " + run.folder.path()).exit_code == 2);
+}
+
+TEST_CASE("where translations look is written as JSON and as a page") {
+  const TrainedRun run;
+  const std::string json_path = run.folder.path("alignment.jsonl"), page_path = run.folder.path("alignment.html");
+  const std::string plain = run.translate("a b\\n\\nc\\n", "--beam 3").output;
+  CHECK(run.translate("a b\\n\\nc\\n", "--beam 3 --alignment " + json_path).output == plain);
+  std::istringstream lines(read_file(json_path));
+  const std::vector<std::size_t> numbers = {1, 3};  // the blank line has no translation
+  const std::vector<std::vector<std::string>> sources = {{"a", "b", "</s>"}, {"c", "</s>"}};
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    REQUIRE(count < 2);
+    const auto object = nlohmann::json::parse(line);
+    CHECK(object["line"] == numbers[count]);
+    CHECK(object["source"] == sources[count]);
+    CHECK(contains(plain, object["text"].get<std::string>()));
+    REQUIRE(object["layers"].size() == 1);
+    CHECK(object["layers"][0]["layer"] == "decoder.0.cross_attention");
+    REQUIRE(object["layers"][0]["heads"].size() == 2);
+    for (const auto& head : object["layers"][0]["heads"]) {
+      REQUIRE(head.size() == object["target"].size());
+      for (const auto& row : head) {
+        REQUIRE(row.size() == sources[count].size());
+        double sum = 0;
+        for (const double weight : row) sum += weight;
+        CHECK(sum == doctest::Approx(1).epsilon(1e-5));
+      }
+    }
+  }
+  CHECK(count == 2);
+
+  std::string many;
+  for (int i = 0; i < 51; ++i) many += "a\\n";
+  CHECK(contains(run.translate(many, "--alignment " + page_path).output, "shows the first 50 of 51 translations"));
+  const std::string page = read_file(page_path);
+  CHECK(contains(page, "decoder.0.cross_attention, mean of heads"));
+  CHECK(contains(page, "id=\"line-50\""));
+  CHECK_FALSE(contains(page, "id=\"line-51\""));
+
+  run.translate("a\\nb \\377\\n", "--alignment " + json_path);  // a line that is not UTF-8 ends the input
+  CHECK(contains(read_file(json_path), "{\"line\":1,"));
+  const TrainedRun blind(" --set model.decoder_layers=0");
+  const Outcome none = blind.translate("a\\n", "--alignment " + json_path);
+  CHECK(none.exit_code == 2);
+  CHECK(contains(none.output, "has no decoder layers, so no attention to the source"));
 }

@@ -13,18 +13,6 @@
 namespace surd::report {
 namespace {
 
-/// Six significant digits are more than a screen shows, and half the size.
-Json rounded(double value) {
-  if (!std::isfinite(value)) return nullptr;
-  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
-}
-
-Json rounded(const std::vector<double>& values) {
-  Json json = Json::array();
-  for (const double value : values) json.push_back(rounded(value));
-  return json;
-}
-
 Json to_json(const Series& series) {
   Json json = {{"name", series.name},
                {"kind", name_of(series.kind)},
@@ -47,7 +35,7 @@ Json to_json(const Panel& panel) {
   for (const Series& series : panel.series) json["series"].push_back(to_json(series));
   if (!panel.rows.empty()) json["rows"] = panel.rows;
   if (panel.z.empty()) return json;
-  json["x"] = rounded(panel.x);
+  json["columns"] = panel.columns;
   json["z"] = Json::array();
   for (const auto& row : panel.z) json["z"].push_back(rounded(row));
   return json;
@@ -69,6 +57,17 @@ std::string cell(const Series& series, double x) {
 bool in_table(const Series& series) { return series.kind == Series::Kind::mean || series.kind == Series::Kind::theory; }
 
 }  // namespace
+
+Json rounded(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+}
+
+Json rounded(const std::vector<double>& values) {
+  Json json = Json::array();
+  for (const double value : values) json.push_back(rounded(value));
+  return json;
+}
 
 std::vector<std::string> names_of(Series::Kind) { return {"mean", "seeds", "theory", "chosen"}; }
 std::vector<std::string> names_of(Chart::Kind) { return {"lines", "heatmap", "intervals"}; }
@@ -114,8 +113,9 @@ Json to_json(const Table& table) {
 }
 
 Json to_json(const Chart& chart) {
-  Json json = {{"id", chart.id},        {"kind", name_of(chart.kind)},    {"x", to_json(chart.x)},
-               {"y", to_json(chart.y)}, {"error_bars", chart.error_bars}, {"panels", Json::array()}};
+  Json json = {{"id", chart.id},         {"kind", name_of(chart.kind)},    {"x", to_json(chart.x)},
+               {"y", to_json(chart.y)},  {"error_bars", chart.error_bars}, {"panel_is", chart.panel_is},
+               {"panels", Json::array()}};
   for (const Panel& panel : chart.panels) json["panels"].push_back(to_json(panel));
   return json;
 }

@@ -17,6 +17,9 @@ namespace surd::report {
 using Json = nlohmann::ordered_json;
 inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
+/// Six significant digits are more than a screen shows, and half the size; null where it is not finite.
+Json rounded(double value);
+Json rounded(const std::vector<double>& values);
 /// Four significant digits: "0.6931", "12346", "3.2e-05"; an en dash for NaN.
 std::string number_text(double value);
 /// "0.5 [0.4, 0.6]"; without a usable interval only the number.
@@ -59,7 +62,7 @@ struct Panel {
   std::string title;
   std::vector<Series> series;
   std::vector<std::string> rows;       ///< of a heatmap or of a chart of intervals
-  std::vector<double> x;               ///< of a heatmap
+  std::vector<std::string> columns;    ///< of a heatmap
   std::vector<std::vector<double>> z;  ///< of a heatmap, by row
 };
 
@@ -74,10 +77,11 @@ struct Chart {
   std::string id;  ///< unique on the page
   Kind kind = Kind::lines;
   std::string title;
-  std::string alt;   ///< one sentence
-  std::string note;  ///< how to read it; may be empty
-  ChartAxis x, y;
-  bool error_bars = false;  ///< instead of bands: nothing was measured between the points
+  std::string alt;               ///< one sentence
+  std::string note;              ///< how to read it; may be empty
+  ChartAxis x, y;                ///< y of a heatmap: the colours
+  bool error_bars = false;       ///< instead of bands: nothing was measured between the points
+  std::string panel_is = "arm";  ///< what a panel shows, where one is chosen from a list
   std::vector<Panel> panels;
   Table table;
 };

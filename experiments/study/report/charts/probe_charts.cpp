@@ -106,6 +106,7 @@ std::vector<Chart> gradient_heatmap(const StudyRuns& runs) {
       fmt::format("Gradient norm by {} and update, {}", by_layer ? "layer" : "parameter", description(regimes.front()));
   chart.x.title = "update";
   chart.y.title = "gradient norm";
+  chart.y.log = true;
   chart.note = "Norms before clipping, geometric mean over seeds; the colour is logarithmic.";
   double least = std::numeric_limits<double>::infinity(), greatest = 0;
   std::string least_name, greatest_name;
@@ -113,7 +114,9 @@ std::vector<Chart> gradient_heatmap(const StudyRuns& runs) {
   for (const auto& numbers : by_run)
     for (const ProbeNumber* number : numbers) updates.insert(static_cast<double>(number->update));
   chart.table = {chart.title, {"arm", by_layer ? "layer" : "parameter"}, {}};
-  for (const double update : updates) chart.table.columns.push_back(fmt::format("update {}", number_text(update)));
+  std::vector<std::string> columns;
+  for (const double update : updates) columns.push_back(number_text(update));
+  for (const std::string& update : columns) chart.table.columns.push_back("update " + update);
   for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm) {
     std::vector<std::map<double, std::vector<double>>> logs(rows.size());
     for (std::size_t run = 0; run < by_run.size(); ++run) {
@@ -126,7 +129,7 @@ std::vector<Chart> gradient_heatmap(const StudyRuns& runs) {
         for (const auto& [update, square] : squares[row])
           if (std::isfinite(square) && square > 0) logs[row][update].push_back(0.5 * std::log(square));
     }
-    Panel panel{runs.study.arms[arm].name, {}, rows, {updates.begin(), updates.end()}, {}};
+    Panel panel{runs.study.arms[arm].name, {}, rows, columns, {}};
     for (std::size_t row = 0; row < rows.size(); ++row) {
       std::vector<std::string> cells{panel.title, rows[row]};
       panel.z.emplace_back();
