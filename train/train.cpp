@@ -21,7 +21,8 @@ std::vector<Batch> next_batches(Batcher& batcher, TrainState& state, std::size_t
 }
 
 /// On the validation split. Throws Diverged, at `update`, where the loss is not finite.
-Evaluation measure(const Training& run, const TrainOptions& options, std::uint64_t update) {
+Evaluation measure(const Training& run, const TrainOptions& options, std::uint64_t update, TrainListener& listener) {
+  listener.evaluating();
   Evaluation evaluation = evaluate(run.model, run.valid_pairs, run.codec, options.evaluation());
   if (!std::isfinite(evaluation.loss)) throw Diverged(update, "the validation loss");
   return evaluation;
@@ -54,7 +55,10 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
   Batcher batcher(run.train_pairs, options.batching, run.seed);
   Updater updater(run, options);
 
-  if (options.evaluate_at_start && state.update == 0) listener.evaluated(state, measure(run, options, 1), false);
+  if (options.evaluate_at_start && state.update == 0) {
+    const Evaluation evaluation = measure(run, options, 1, listener);
+    listener.evaluated(state, evaluation, false);
+  }
   while (!state.finished) {
     const std::uint64_t epoch = state.epoch;
     const std::vector<Batch> batches = next_batches(batcher, state, options.accumulate);
@@ -66,7 +70,7 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
 
     bool best = false;
     if (state.update % options.evaluate_every == 0 || state.update == options.updates) {
-      const Evaluation evaluation = measure(run, options, state.update);
+      const Evaluation evaluation = measure(run, options, state.update, listener);
       run.schedule.observe(evaluation.loss);
       best = take(evaluation, options, state);
       listener.evaluated(state, evaluation, best);

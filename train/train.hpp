@@ -78,6 +78,8 @@ class TrainListener {
   /// The gradients of an update, before it is applied.
   virtual void gradients(std::uint64_t /*update*/, const ParameterSet&) {}
   virtual void updated(const UpdateRecord&) {}
+  /// An evaluation on the validation split begins.
+  virtual void evaluating() {}
   /// Where the run stands then; after 0 updates it is before the first, which is never the best.
   virtual void evaluated(const TrainState&, const Evaluation&, bool /*best*/) {}
   /// To save everything; called every checkpoint_every updates, after an evaluation with a new best, and at the end.

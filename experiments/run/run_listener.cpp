@@ -82,6 +82,7 @@ void RunListener::updated(const UpdateRecord& record) {
 
 void RunListener::evaluated(const TrainState& state, const Evaluation& evaluation, bool best) {
   evaluation_seconds_[state.update] = seconds();
+  seconds_evaluating_ += seconds() - evaluation_began_;
   const EvaluationRecord record = record_of(state, evaluation, best);
   metrics_.write(to_json_line(record));
   take(record);

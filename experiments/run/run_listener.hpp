@@ -37,6 +37,7 @@ class RunListener : public TrainListener {
   Observer* observer(std::uint64_t update, std::size_t index, const Batch& batch) override;
   void gradients(std::uint64_t update, const ParameterSet& parameters) override;
   void updated(const UpdateRecord& record) override;
+  void evaluating() override { evaluation_began_ = seconds(); }
   void evaluated(const TrainState& state, const Evaluation& evaluation, bool best) override;
   void checkpoint(const TrainState& state, bool best) override;
   bool interrupted() override { return signals_.received() != 0; }
@@ -47,6 +48,8 @@ class RunListener : public TrainListener {
   /// from 0.
   double seconds() const { return watch_.seconds(); }
   const std::map<std::uint64_t, double>& evaluation_seconds() const { return evaluation_seconds_; }
+  /// Wall-clock seconds that evaluations took, of seconds().
+  double seconds_evaluating() const { return seconds_evaluating_; }
   /// The last and the best evaluation of the whole run, those before it was resumed included.
   const std::optional<EvaluationRecord>& last() const { return last_; }
   const std::optional<EvaluationRecord>& best() const { return best_; }
@@ -73,6 +76,7 @@ class RunListener : public TrainListener {
   std::uint64_t tokens_ = 0;
   Stopwatch watch_;
   std::map<std::uint64_t, double> evaluation_seconds_;
+  double evaluation_began_ = 0, seconds_evaluating_ = 0;
   std::optional<EvaluationRecord> last_, best_;
 };
 

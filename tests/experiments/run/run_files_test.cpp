@@ -72,6 +72,8 @@ TEST_CASE("an evaluation tells the target tokens until then, and the summary the
     before = after;
   }
   CHECK(before <= summary["wall_seconds"].get<double>());
+  CHECK(summary["evaluation_share"].get<double>() > 0);
+  CHECK(summary["evaluation_share"].get<double>() < 1);
 }
 
 TEST_CASE("a finished run is evaluated on the splits it names, also where it was resumed") {
