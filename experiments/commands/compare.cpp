@@ -34,7 +34,19 @@ struct ComparedRun {
   std::map<std::string, double> last;  // the metrics at the last evaluation
 };
 
-constexpr const char* metrics[] = {"loss", "token_accuracy", "sequence_accuracy"};
+/// A column; one that no run has is left out.
+struct ComparedMetric {
+  const char* name;  // in summary.json
+  const char* heading;
+  double unit;
+  int digits;
+  bool always = false;  // of every evaluation
+};
+constexpr ComparedMetric metrics[] = {{"loss", "valid loss", 1, 4, true},
+                                      {"token_accuracy", "tokens %", 100, 2, true},
+                                      {"sequence_accuracy", "sequences %", 100, 2},
+                                      {"bleu", "BLEU", 1, 2},
+                                      {"chrf", "chrF2", 1, 2}};
 
 ComparedRun read_run(const std::string& path) {
   const RunFolder folder(path);
@@ -49,8 +61,8 @@ ComparedRun read_run(const std::string& path) {
   run.diverged = !summary.is_null("diverged");
   if (summary.is_null("last")) return run;
   const JsonObject last = summary.object("last");
-  for (const char* metric : metrics)
-    if (std::string(metric) != "sequence_accuracy" || last.has(metric)) run.last[metric] = last.real(metric);
+  for (const ComparedMetric& metric : metrics)
+    if (metric.always || last.has(metric.name)) run.last[metric.name] = last.real(metric.name);
   return run;
 }
 
@@ -69,12 +81,12 @@ std::vector<std::string> differing(const std::vector<ComparedRun>& runs) {
 }
 
 /// "0.1234 ± 0.0100": mean and sample standard deviation.
-std::string mean_and_deviation(const std::vector<double>& values, double unit, int digits) {
+std::string mean_and_deviation(const std::vector<double>& values, const ComparedMetric& metric) {
   if (values.empty()) return "-";
-  const double mean = statistics::mean(values);
-  if (values.size() == 1) return fmt::format("{:.{}f}", unit * mean, digits);
-  const double deviation = statistics::standard_deviation(values);
-  return fmt::format("{:.{}f} ± {:.{}f}", unit * mean, digits, unit * deviation, digits);
+  const double mean = metric.unit * statistics::mean(values);
+  if (values.size() == 1) return fmt::format("{:.{}f}", mean, metric.digits);
+  const double deviation = metric.unit * statistics::standard_deviation(values);
+  return fmt::format("{:.{}f} ± {:.{}f}", mean, metric.digits, deviation, metric.digits);
 }
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -153,6 +165,13 @@ int compare_command(const CompareArguments& arguments) {
     groups[key].push_back(&run);
   }
 
+  std::vector<ComparedMetric> shown;
+  for (const ComparedMetric& metric : metrics)
+    if (std::any_of(runs.begin(), runs.end(), [&](const ComparedRun& run) { return run.last.count(metric.name) > 0; }))
+      shown.push_back(metric);
+  std::vector<std::string> columns = {"finished"};
+  for (const ComparedMetric& metric : shown) columns.emplace_back(metric.heading);
+
   Rows keys, results;
   for (const auto& [key, members] : groups) {
     std::size_t diverged = 0, finished = 0;
@@ -165,11 +184,11 @@ int compare_command(const CompareArguments& arguments) {
     }
     keys.push_back(key);
     results.push_back(
-        {fmt::format("{}/{}{}", finished, members.size(), diverged > 0 ? fmt::format(", {} diverged", diverged) : ""),
-         mean_and_deviation(values["loss"], 1, 4), mean_and_deviation(values["token_accuracy"], 100, 2),
-         mean_and_deviation(values["sequence_accuracy"], 100, 2)});
+        {fmt::format("{}/{}{}", finished, members.size(), diverged > 0 ? fmt::format(", {} diverged", diverged) : "")});
+    for (const ComparedMetric& metric : shown)
+      results.back().push_back(mean_and_deviation(values[metric.name], metric));
   }
-  const auto lines = table(paths, keys, {"finished", "valid loss", "tokens %", "sequences %"}, results);
+  const auto lines = table(paths, keys, columns, results);
   for (std::size_t i = 0; i < lines.size(); ++i)
     fmt::print("{}\n", i == 0 ? styled(lines[i], Console::Style::bold, STDOUT_FILENO) : lines[i]);
   fmt::print("\nmean ± standard deviation over the finished runs of a row, at their last\nevaluation\n");

@@ -113,6 +113,9 @@ TEST_CASE("BLEU is the same in training, in eval and of the translations themsel
   const auto summary = nlohmann::json::parse(read_file(run + "/summary.json"));
   CHECK(summary["splits"]["test"]["bleu"] == *last.bleu);
   CHECK(summary["last"]["chrf"] == *last.chrf);
+  const std::string compared = program("compare " + run).output;
+  CHECK(contains(compared, "sequences %  BLEU"));
+  CHECK(contains(compared, fmt::format("{:.2f}", *last.bleu)));
   const std::string translations = shell(SURD_EXECUTABLE " translate --checkpoint last " + run + " < " + source).output;
   const auto of_file = nlohmann::json::parse(
       program("bleu --json " + folder.write("t", translations) + " --reference " + target).output);
