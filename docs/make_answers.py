@@ -74,11 +74,16 @@ class Results:
         return found
 
     def summary(self, study, words):
-        metric, *levels = [word.strip() for word in words.split(",")]
+        metric, *parts = [word.strip() for word in words.split(",")]
+        levels = []
+        for part in parts:
+            if part == "tuned" or "=" in part:
+                levels.append(part)
+            elif levels:
+                levels[-1] += ", " + part  # the name of a level may have a comma
+            else:
+                raise Wrong(f"'{part}' is no AXIS=LEVEL")
         regime = "tuned" if "tuned" in levels else "shared"
-        for level in levels:
-            if level != "tuned" and "=" not in level:
-                raise Wrong(f"'{level}' is no AXIS=LEVEL; a level with a comma in its name cannot be named here")
         wanted = dict(level.split("=", 1) for level in levels if level != "tuned")
         arms = {a["name"]: a["levels"] for a in self.study(study)["arms"]}
         found = [s for s in self.study(study)["summaries"] if s["metric"] == metric and s["regime"] == regime
