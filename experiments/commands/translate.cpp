@@ -69,7 +69,7 @@ struct TranslateArguments : RunArguments {
     f("alignment", alignment,
       "write where each token of the best translation looks in the source, the attention weights of every decoder "
       "layer and head: NAME.html is a page of heat maps for a browser, of the first 50 translations, any other name a "
-      "file with a JSON object for each. It is written when the input has ended",
+      "file with a JSON object for each",
       Unit{"file"});
     f("batch_size", batch_size, "lines decoded together", between(1, 1e5), Unit{"lines"});
     f.rule(n_best.value_or(1) <= beam, "n_best", "must not be above the beam; set --beam as high");
@@ -105,6 +105,7 @@ class Translator {
     options_.n_best = arguments.n_best.value_or(1);
     // A person who types wants each answer at once.
     const bool at_once = arguments.interactive || isatty(STDIN_FILENO) == 1;
+    if (!arguments.alignment.empty()) alignments_.emplace(arguments.alignment, chart_library());
     most_lines_ = at_once ? 1 : lines_sorted_together * arguments.batch_size;
   }
 
@@ -130,21 +131,21 @@ class Translator {
     }
     for (const Line& line : std::exchange(lines_, {})) {
       print(line);
-      if (!arguments_.alignment.empty() && !line.translations.empty()) alignments_.push_back(alignment_of(line));
+      if (alignments_ && !line.translations.empty()) alignments_->add(alignment_of(line));
     }
     const bool written = std::fflush(stdout) == 0;
     expect(written, "standard output", "cannot be written: {}", std::strerror(errno));
   }
 
-  /// Writes the file of --alignment, if it is asked for.
-  void write_alignments() const {
-    const std::string& path = arguments_.alignment;
-    if (path.empty()) return;
-    const bool page = path.size() > 5 && path.compare(path.size() - 5, 5, ".html") == 0;
-    if (page && alignments_.size() > most_alignments_on_a_page)
-      Console().warn(fmt::format("{}: shows the first {} of {} translations", path, most_alignments_on_a_page,
-                                 with_commas(alignments_.size())));
-    write_file_atomically(path, page ? alignments_page(alignments_, chart_library()) : alignments_json(alignments_));
+  /// Ends the file of --alignment.
+  void finish_alignments() {
+    if (!alignments_) return;
+    alignments_->finish();
+    if (alignments_->left_out() > 0)
+      Console().warn(
+          fmt::format("{}: has no place for more than the first {} translations; {} are left out, name it "
+                      ".jsonl for all of them",
+                      arguments_.alignment, AlignmentFile::most_shown, with_commas(alignments_->left_out())));
   }
 
   /// Tells of words that the vocabulary lacks.
@@ -229,7 +230,7 @@ class Translator {
   DecodingArguments options_;
   std::size_t most_lines_;
   std::vector<Line> lines_;
-  std::vector<Alignment> alignments_;
+  std::optional<AlignmentFile> alignments_;
   std::size_t tokens_ = 0, unknown_ = 0;
   std::vector<std::string> unknown_words_;
 };
@@ -245,11 +246,11 @@ int translate_command(const TranslateArguments& arguments) {
     for (std::string line; next_line(line, ++number);) translator.add(line, number);
   } catch (const Error&) {
     translator.flush();  // the lines before the bad one are translated first
-    translator.write_alignments();
+    translator.finish_alignments();
     throw;
   }
   translator.flush();
-  translator.write_alignments();
+  translator.finish_alignments();
   translator.report();
   return exit_done;
 }

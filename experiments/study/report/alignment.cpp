@@ -4,9 +4,11 @@
 #include "experiments/study/report/charts/chart.hpp"
 #include "experiments/study/report/page.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace surd {
 namespace {
@@ -77,37 +79,49 @@ Chart chart_of(const Alignment& alignment) {
 
 }  // namespace
 
-std::string alignments_json(const std::vector<Alignment>& alignments) {
-  std::string lines;
-  for (const Alignment& alignment : alignments) {
-    Json layers = Json::array();
-    for (const CrossAttention& attention : alignment.layers) {
-      Json heads = Json::array();
-      for (const Matrix& head : heads_of(attention)) {
-        heads.push_back(Json::array());
-        for (const std::vector<double>& weights : head) heads.back().push_back(report::rounded(weights));
-      }
-      layers.push_back({{"layer", attention.layer}, {"heads", heads}});
+std::string to_json_line(const Alignment& alignment) {
+  Json layers = Json::array();
+  for (const CrossAttention& attention : alignment.layers) {
+    Json heads = Json::array();
+    for (const Matrix& head : heads_of(attention)) {
+      heads.push_back(Json::array());
+      for (const std::vector<double>& weights : head) heads.back().push_back(report::rounded(weights));
     }
-    const Json json = {{"line", alignment.line},
-                       {"text", alignment.text},
-                       {"source", alignment.source},
-                       {"target", alignment.target},
-                       {"layers", layers}};
-    lines += json.dump() + "\n";
+    layers.push_back({{"layer", attention.layer}, {"heads", heads}});
   }
-  return lines;
+  return Json{{"line", alignment.line},
+              {"text", alignment.text},
+              {"source", alignment.source},
+              {"target", alignment.target},
+              {"layers", layers}}
+      .dump();
 }
 
 std::string alignments_page(const std::vector<Alignment>& alignments, const std::string& chart_library) {
   report::Section section{"alignments", "Attention to the source", {}};
-  for (std::size_t i = 0; i < std::min(alignments.size(), most_alignments_on_a_page); ++i)
-    section.charts.push_back(chart_of(alignments[i]));
+  for (const Alignment& alignment : alignments) section.charts.push_back(chart_of(alignment));
   return report::render_charts(report::charts_page,
                                {{"title", "Where each token of a translation looks"},
                                 {"sections", report::to_json({section})},
                                 {"data", report::chart_data({section})}},
                                chart_library);
+}
+
+AlignmentFile::AlignmentFile(const std::string& path, std::string chart_library)
+    : file_(path, O_WRONLY | O_CREAT | O_TRUNC),
+      is_page_(path.size() > 5 && path.compare(path.size() - 5, 5, ".html") == 0),
+      chart_library_(std::move(chart_library)) {}
+
+void AlignmentFile::add(Alignment alignment) {
+  ++added_;
+  if (!is_page_)
+    file_.write(to_json_line(alignment) + "\n");
+  else if (shown_.size() < most_shown)
+    shown_.push_back(std::move(alignment));
+}
+
+void AlignmentFile::finish() {
+  if (is_page_) file_.write(alignments_page(shown_, chart_library_));
 }
 
 }  // namespace surd

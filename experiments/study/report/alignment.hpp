@@ -1,6 +1,7 @@
 #pragma once
 
 #include "train/cross_attention.hpp"
+#include "train/storage/files.hpp"
 
 #include <cstddef>
 #include <string>
@@ -17,15 +18,34 @@ struct Alignment {
   std::vector<CrossAttention> layers;
 };
 
-/// A line a translation, each a JSON object: "line", "text", "source", "target", and "layers", a list of {"layer": its
-/// path, "heads": [H][T][S]} from the first layer to the last.
-std::string alignments_json(const std::vector<Alignment>& alignments);
+/// "line", "text", "source", "target", and "layers", a list of {"layer": its path, "heads": [H][T][S]} from the first
+/// layer to the last, as JSON on one line.
+std::string to_json_line(const Alignment& alignment);
 
-/// How many translations a page shows: browsers become slow with more.
-inline constexpr std::size_t most_alignments_on_a_page = 50;
-
-/// A page with a heat map for each of the first translations, of the mean over heads and of each head, layer by layer.
-/// Without a chart library, "" or not there, it has tables only. Throws Error where that is there and cannot be read.
+/// A page with a heat map for each translation, of the mean over heads and of each head, layer by layer. Without a
+/// chart library, "" or not there, it has tables only. Throws Error where that is there and cannot be read.
 std::string alignments_page(const std::vector<Alignment>& alignments, const std::string& chart_library);
+
+/// A file of alignments: a page where its name ends in .html, any other a JSON object a line, written as they come.
+class AlignmentFile {
+ public:
+  /// Empties the file. Throws Error with the system's reason where it cannot be written, here and below.
+  AlignmentFile(const std::string& path, std::string chart_library);
+
+  void add(Alignment alignment);
+  /// To be called at the end: writes the page.
+  void finish();
+  /// Translations that the page has no place for: browsers become slow with more.
+  std::size_t left_out() const { return is_page_ ? added_ - shown_.size() : 0; }
+
+  static constexpr std::size_t most_shown = 50;
+
+ private:
+  File file_;
+  bool is_page_;
+  std::string chart_library_;
+  std::vector<Alignment> shown_;  // of a page
+  std::size_t added_ = 0;
+};
 
 }  // namespace surd

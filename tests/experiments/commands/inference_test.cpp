@@ -370,7 +370,7 @@ TEST_CASE("where translations look is written as JSON and as a page") {
 
   std::string many;
   for (int i = 0; i < 51; ++i) many += "a\\n";
-  CHECK(contains(run.translate(many, "--alignment " + page_path).output, "shows the first 50 of 51 translations"));
+  CHECK(contains(run.translate(many, "--alignment " + page_path).output, "no place for more than the first 50 translations; 1 are left out"));
   const std::string page = read_file(page_path);
   CHECK(contains(page, "decoder.0.cross_attention, mean of heads"));
   CHECK(contains(page, "id=\"line-50\""));

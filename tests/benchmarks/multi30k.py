@@ -1,0 +1,149 @@
+"""Real translation at the published score: trains experiments/configs/multi30k.yaml, averages, translates the test split,
+scores it, and writes docs/multi30k.md. What is already made in RUNS is taken as it is, so that it can be interrupted, and
+seeds can be added.
+
+    multi30k.py DATA [--seeds 1 2 3] [--runs runs/multi30k] [--surd PROGRAM] [--torch PYTHON] [--out docs/multi30k.md]
+
+DATA holds train.en, train.de, valid.en, valid.de, test.en and test.de of Multi30k, tokenized, in lower case, cut into
+pieces that end in @@. With --torch, torch_multi30k.py makes the same training there.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCE = HERE.parents[1]
+CONFIG = SOURCE / "experiments" / "configs" / "multi30k.yaml"
+MINUTES = 60
+
+
+def run(command, **more):
+    print("+", " ".join(map(str, command)), file=sys.stderr, flush=True)
+    return subprocess.run([str(word) for word in command], check=True, text=True, **more)
+
+
+def score(options, command, file, reference, *more):
+    found = run([options.surd, command, file, "--reference", reference, "--json", *more], stdout=subprocess.PIPE)
+    return json.loads(found.stdout)
+
+
+def trained(options, seed, reference):
+    """The run of a seed and what it comes to on the test split."""
+    folder = options.runs / f"seed-{seed}"
+    settings = [f"--set=task.{split}_{side}={options.data / split}.{language}"
+                for split in ("train", "valid", "test") for side, language in (("source", "en"), ("target", "de"))]
+    run([options.surd, "train", CONFIG, *settings, f"--set=seed={seed}", "--out", folder, "--resume"])
+    translations = options.runs / f"seed-{seed}.de"
+    if not translations.exists():
+        run([options.surd, "average", folder, "--last", 10])
+        with open(options.data / "test.en", encoding="utf-8") as source:
+            found = run([options.surd, "translate", folder, "--checkpoint", "average", "--beam", 5],
+                        stdin=source, stdout=subprocess.PIPE)
+        translations.write_text(found.stdout, encoding="utf-8")
+    result = {"seed": seed, "translations": translations.read_text(encoding="utf-8").splitlines(),
+              "summary": json.loads((folder / "summary.json").read_text(encoding="utf-8"))}
+    for name, arguments in {"tokenized": ("bleu", "none"), "13a": ("bleu", "13a"), "chrf": ("chrf", None)}.items():
+        command, tokenize = arguments
+        more = ["--tokenize", tokenize] if tokenize else []
+        result[name] = score(options, command, translations, reference, *more)
+    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    result["curve"] = [(result["summary"]["evaluation_seconds"].get(str(record["update"])), record)
+                       for record in map(json.loads, lines) if record["event"] == "evaluation"]
+    return result
+
+
+def peer(options, reference):
+    """What PyTorch's training comes to, or nothing."""
+    log, translations = options.runs / "torch.jsonl", options.runs / "torch.de"
+    if options.torch and not translations.exists():
+        with open(log, "w", encoding="utf-8") as out:
+            run([options.torch, HERE / "torch_multi30k.py", options.data, "--out", translations], stdout=out)
+    if not translations.exists():
+        return None
+    records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    return {"records": records, "tokenized": score(options, "bleu", translations, reference, "--tokenize", "none")}
+
+
+def row(cells):
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def table(heading, rows):
+    return [row(heading), row(["---"] * len(heading)), *map(row, rows), ""]
+
+
+def spread(values):
+    if len(values) < 2:
+        return f"{values[0]:.2f}"
+    return f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"
+
+
+def page(options, results, torch):
+    summary = results[0]["summary"]
+    lines = ["# Real translation: Multi30k, English to German", "",
+             "Written by tests/benchmarks/multi30k.py, which trains", "[multi30k.yaml](../experiments/configs/multi30k.yaml), "
+             "the settings of the published Transformer-tiny baseline (Wu et al., arXiv 2105.14462:",
+             "tokenized BLEU 41.02 on test 2016), and repeats every number here:", "",
+             "    surd train experiments/configs/multi30k.yaml --set task.train_source=... --out runs/multi30k/seed-1",
+             "    surd average runs/multi30k/seed-1 --last 10",
+             "    surd translate runs/multi30k/seed-1 --checkpoint average --beam 5 < test.en > test.hyp",
+             "    sed 's/@@ //g' test.de > test.ref",
+             "    surd bleu test.hyp --reference test.ref --tokenize none", "",
+             f"{summary['cpu']}, {summary['cores']} cores, {summary['simd_width']} registers; two replicas; "
+             f"commit {summary['git_commit']}.", ""]
+    lines += table(["Seed", "BLEU, tok:none", "BLEU, tok:13a", "chrF2", "Updates", "Minutes", "Tokens a second",
+                    "Time in evaluations", "Memory, MB"],
+                   [[r["seed"], f"{r['tokenized']['score']:.2f}", f"{r['13a']['score']:.2f}", f"{r['chrf']['score']:.2f}",
+                     f"{r['summary']['updates']:,}", f"{r['summary']['wall_seconds'] / MINUTES:.1f}",
+                     f"{r['summary']['tokens_per_second']:,.0f}", f"{100 * r['summary']['evaluation_share']:.1f} %",
+                     f"{r['summary']['peak_memory_bytes'] / 1e6:,.0f}"] for r in results])
+    lines += [f"Tokenized BLEU {spread([r['tokenized']['score'] for r in results])}. The signatures:", ""]
+    lines += [f"    {results[0][kind]['signature']}" for kind in ("tokenized", "13a", "chrf")] + [""]
+    lines += ["The published figure is tokenized BLEU of rejoined pieces, without a signature; `tok:none` is its like. The files",
+              "are tokenized and in lower case already, so that `tok:13a` of them is not what WMT prints either.", ""]
+    if torch:
+        last = torch["records"][-1]
+        lines += ["## Beside PyTorch", "",
+                  "tests/benchmarks/torch_multi30k.py trains the same model on the same pairs, with two threads, and",
+                  f"comes to a validation loss of {last['valid_loss']:.3f} in {last['seconds'] / MINUTES:.1f} minutes for "
+                  f"{last['update']:,} updates, surd to {results[0]['curve'][-1][1]['loss']:.3f} in "
+                  f"{results[0]['summary']['wall_seconds'] / MINUTES:.1f} for {results[0]['summary']['updates']:,}. Translated "
+                  f"greedily, from its last update, its tokenized BLEU is {torch['tokenized']['score']:.2f}.", ""]
+    lines += ["## BLEU and minutes", "",
+              "Of 200 captions of the validation split, translated greedily, on the way (seed "
+              f"{results[0]['seed']}):", ""]
+    curve = [(seconds, record) for seconds, record in results[0]["curve"] if seconds is not None]
+    step = max(1, len(curve) // 10)
+    lines += table(["Minutes", "Updates", "Validation loss", "BLEU"],
+                   [[f"{seconds / MINUTES:.1f}", f"{record['update']:,}", f"{record['loss']:.3f}", f"{record['bleu']:.2f}"]
+                    for seconds, record in curve[step - 1::step]])
+    lines += ["## Ten sentences", "", f"Every hundredth of the test split, seed {results[0]['seed']}.", ""]
+    joined = {language: [line.replace("@@ ", "") for line in (options.data / f"test.{language}").read_text(
+        encoding="utf-8").splitlines()] for language in ("en", "de")}
+    for i in range(99, len(joined["en"]), 100):
+        lines += [f"- {joined['en'][i]}", f"  - surd: {results[0]['translations'][i]}", f"  - reference: {joined['de'][i]}"]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=pathlib.Path)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--runs", type=pathlib.Path, default=pathlib.Path("runs/multi30k"))
+    parser.add_argument("--surd", default=SOURCE / "build" / "release" / "experiments" / "surd")
+    parser.add_argument("--torch", metavar="PYTHON")
+    parser.add_argument("--out", type=pathlib.Path, default=SOURCE / "docs" / "multi30k.md")
+    options = parser.parse_args()
+    options.runs.mkdir(parents=True, exist_ok=True)
+    reference = options.runs / "test.ref"
+    text = (options.data / "test.de").read_text(encoding="utf-8")
+    reference.write_text(text.replace("@@ ", ""), encoding="utf-8")
+    results = [trained(options, seed, reference) for seed in options.seeds]
+    options.out.write_text(page(options, results, peer(options, reference)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
