@@ -1,5 +1,6 @@
 #include "train/cross_attention.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 namespace surd {
@@ -32,7 +33,7 @@ std::vector<CrossAttention> cross_attention(const Transformer& model, const std:
   inference.observer = &observer;
   Tape tape(inference);
   expect(!target.empty(), "cross_attention", "the target is empty");
-  std::vector<TokenId> seen = {Vocabulary::bos};  // as each id of the target is written
+  std::vector<TokenId> seen = {Vocabulary::bos};  // what the decoder has read when it writes each id
   seen.insert(seen.end(), target.begin(), target.end() - 1);
   const std::vector<std::size_t> lengths = {source.size()};
   const Variable encoded = model.encode(tape, {source, 1, source.size()}, lengths);

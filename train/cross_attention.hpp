@@ -15,8 +15,8 @@ struct CrossAttention {
   Tensor weights;
 };
 
-/// Of each decoder layer, the first first. `source` ends in eos; so does `target`, which must not be empty, where the
-/// translation was not cut. Throws Error where the model has no place for either.
+/// Of each decoder layer, the first first. `source` ends in eos. So does `target`, where the translation was not cut;
+/// it must not be empty. Throws Error where the model has no place for either.
 std::vector<CrossAttention> cross_attention(const Transformer& model, const std::vector<TokenId>& source,
                                             const std::vector<TokenId>& target);
 

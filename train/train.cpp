@@ -55,10 +55,8 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
   Batcher batcher(run.train_pairs, options.batching, run.seed);
   Updater updater(run, options);
 
-  if (options.evaluate_at_start && state.update == 0) {
-    const Evaluation evaluation = measure(run, options, 1, listener);
-    listener.evaluated(state, evaluation, false);
-  }
+  if (options.evaluate_at_start && state.update == 0)
+    listener.evaluated(state, measure(run, options, 1, listener), false);
   while (!state.finished) {
     const std::uint64_t epoch = state.epoch;
     const std::vector<Batch> batches = next_batches(batcher, state, options.accumulate);

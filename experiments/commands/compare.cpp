@@ -40,7 +40,7 @@ struct ComparedMetric {
   const char* heading;
   double unit;
   int digits;
-  bool always = false;  // of every evaluation
+  bool always = false;  // an evaluation without it is damaged
 };
 constexpr ComparedMetric metrics[] = {{"loss", "valid loss", 1, 4, true},
                                       {"token_accuracy", "tokens %", 100, 2, true},

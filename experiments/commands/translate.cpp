@@ -69,7 +69,8 @@ struct TranslateArguments : RunArguments {
     f("alignment", alignment,
       "write where each token of the best translation looks in the source, the attention weights of every decoder "
       "layer and head: NAME.html is a page of heat maps for a browser, of the first 50 translations, any other name a "
-      "file with a JSON object for each",
+      "file with a JSON object for each: line, text, source, target and layers, of which each has its name and "
+      "heads[H][T][S]",
       Unit{"file"});
     f("batch_size", batch_size, "lines decoded together", between(1, 1e5), Unit{"lines"});
     f.rule(n_best.value_or(1) <= beam, "n_best", "must not be above the beam; set --beam as high");
@@ -131,7 +132,7 @@ class Translator {
     }
     for (const Line& line : std::exchange(lines_, {})) {
       print(line);
-      if (alignments_ && !line.translations.empty()) alignments_->add(alignment_of(line));
+      if (alignments_ && !line.translations.empty()) add_alignment(line);
     }
     const bool written = std::fflush(stdout) == 0;
     expect(written, "standard output", "cannot be written: {}", std::strerror(errno));
@@ -141,11 +142,9 @@ class Translator {
   void finish_alignments() {
     if (!alignments_) return;
     alignments_->finish();
-    if (alignments_->left_out() > 0)
-      Console().warn(
-          fmt::format("{}: has no place for more than the first {} translations; {} are left out, name it "
-                      ".jsonl for all of them",
-                      arguments_.alignment, AlignmentFile::most_shown, with_commas(alignments_->left_out())));
+    if (without_place_ > 0)
+      Console().warn(fmt::format("{}: has the first {} translations; for the other {} name a file that is no .html",
+                                 arguments_.alignment, AlignmentFile::most_shown, with_commas(without_place_)));
   }
 
   /// Tells of words that the vocabulary lacks.
@@ -210,13 +209,18 @@ class Translator {
                  run_.codec.decode_target(t.tokens));
   }
 
-  Alignment alignment_of(const Line& line) const {
+  void add_alignment(const Line& line) {
+    if (!alignments_->has_place()) {
+      ++without_place_;
+      return;
+    }
     const Translation& best = line.translations.front();
     std::vector<TokenId> target = best.tokens;
     if (best.finished) target.push_back(Vocabulary::eos);
-    return {line.number, run_.codec.decode_target(best.tokens), tokens_of(line.source, run_.codec.source_vocabulary()),
-            tokens_of(target, run_.codec.target_vocabulary()),
-            cross_attention(run_.model.transformer(), line.source, target)};
+    alignments_->add({line.number, run_.codec.decode_target(best.tokens),
+                      tokens_of(line.source, run_.codec.source_vocabulary()),
+                      tokens_of(target, run_.codec.target_vocabulary()),
+                      cross_attention(run_.model.transformer(), line.source, target)});
   }
 
   static std::vector<std::string> tokens_of(const std::vector<TokenId>& ids, const Vocabulary& vocabulary) {
@@ -231,6 +235,7 @@ class Translator {
   std::size_t most_lines_;
   std::vector<Line> lines_;
   std::optional<AlignmentFile> alignments_;
+  std::size_t without_place_ = 0;
   std::size_t tokens_ = 0, unknown_ = 0;
   std::vector<std::string> unknown_words_;
 };

@@ -16,7 +16,7 @@ struct EvaluationRecord {
   double loss = 0;
   double perplexity = 0;
   double token_accuracy = 0;
-  std::optional<double> sequence_accuracy, bleu, chrf;
+  std::optional<double> sequence_accuracy = {}, bleu = {}, chrf = {};
   bool best = false;
   std::optional<std::uint64_t> trained_target_tokens = {};  ///< of all updates before; older logs do not tell
 };

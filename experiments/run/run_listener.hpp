@@ -48,8 +48,8 @@ class RunListener : public TrainListener {
   /// from 0.
   double seconds() const { return watch_.seconds(); }
   const std::map<std::uint64_t, double>& evaluation_seconds() const { return evaluation_seconds_; }
-  /// Wall-clock seconds that evaluations took, of seconds().
-  double seconds_evaluating() const { return seconds_evaluating_; }
+  /// The share of seconds() that evaluations took.
+  double evaluation_share() const { return seconds() > 0 ? seconds_evaluating_ / seconds() : 0; }
   /// The last and the best evaluation of the whole run, those before it was resumed included.
   const std::optional<EvaluationRecord>& last() const { return last_; }
   const std::optional<EvaluationRecord>& best() const { return best_; }

@@ -44,7 +44,7 @@ void write_summary(const RunFolder& folder, const Json& outcome, std::uint64_t u
   summary["evaluation_seconds"] = Json::object();
   for (const auto& [update, after] : listener.evaluation_seconds())
     summary["evaluation_seconds"][std::to_string(update)] = after;
-  summary["evaluation_share"] = seconds > 0 ? listener.seconds_evaluating() / seconds : 0;
+  summary["evaluation_share"] = listener.evaluation_share();
   summary["tokens_per_second"] = seconds > 0 ? static_cast<double>(listener.tokens()) / seconds : 0;
   summary["peak_memory_bytes"] = peak_memory_bytes();
   for (const auto& [key, value] : system_info()) summary[key] = value;
@@ -112,7 +112,7 @@ int run(const Training& training, const Dataset& dataset, const RunConfig& confi
       styled("finished", Console::Style::green, STDOUT_FILENO), with_commas(state.update),
       why_early(state, config.train), clock_time(seconds), name_of(config.train.metric), state.best.value_or(0),
       state.best_update, with_commas(static_cast<std::uint64_t>(static_cast<double>(listener.tokens()) / seconds)),
-      static_cast<double>(peak_memory_bytes()) / 1e6, 100 * listener.seconds_evaluating() / seconds));
+      static_cast<double>(peak_memory_bytes()) / 1e6, 100 * listener.evaluation_share()));
   return exit_done;
 }
 

@@ -20,9 +20,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from torch_peer import BOS, EOS, PAD, Layer, Translator, fastest_adam
+from torch_peer import (BOS, EOS, PAD, Layer, MultiHead, Translator, after_bos, fastest_adam, padding_mask,
+                        start_as_surd_does)
 
-UNK, LONGEST = 3, 100
+UNK, LONGEST = 3, 100  # pieces without the end of the sentence
 
 
 class PostNormLayer(Layer):
@@ -39,16 +40,13 @@ class PostNormLayer(Layer):
 class Tiny(Translator):
     def __init__(self, vocabulary):
         super().__init__(vocabulary, width=128, heads=4, inner=256, layers=0, rate=0.3)
-        layer = lambda decoder: PostNormLayer(128, 4, 256, 0.3, decoder)
-        self.encoder = nn.ModuleList([layer(False) for _ in range(4)])
-        self.decoder = nn.ModuleList([layer(True) for _ in range(4)])
+        self.encoder = nn.ModuleList([PostNormLayer(128, 4, 256, 0.3, decoder=False) for _ in range(4)])
+        self.decoder = nn.ModuleList([PostNormLayer(128, 4, 256, 0.3, decoder=True) for _ in range(4)])
         self.encoder_norm = self.decoder_norm = nn.Identity()
-        for name, values in self.named_parameters():
-            if name.endswith("bias"):
-                nn.init.zeros_(values)
-            elif values.dim() == 2 and "embedding" not in name:
-                for matrix in values.chunk(2) if "key_value" in name else [values]:
-                    nn.init.xavier_uniform_(matrix)
+        for module in self.modules():
+            if isinstance(module, MultiHead):
+                module.rate = 0.0  # no dropout on attention weights
+        start_as_surd_does(self)
 
 
 def lines(path):
@@ -60,20 +58,15 @@ def padded(rows):
     return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
 
 
-def mask_of(source):
-    if not (source == PAD).any():
-        return None
-    return torch.zeros(len(source), 1, 1, source.shape[1]).masked_fill((source == PAD)[:, None, None, :], float("-inf"))
-
-
 def batches(pairs, tokens, draw):
     """Pairs of similar length, up to so many padded positions of the longer side, in random order."""
-    order = sorted(pairs, key=lambda pair: (max(map(len, pair)), draw.random()))
-    found, begin = [], 0
-    for end in range(1, len(order) + 1):
-        if end == len(order) or (end + 1 - begin) * max(map(len, order[end])) > tokens:
-            found.append(order[begin:end])
-            begin = end
+    found, longest = [[]], 0
+    for pair in sorted(pairs, key=lambda pair: (len(pair[0]), len(pair[1]), draw.random())):
+        longest = max(longest, *map(len, pair))
+        if (len(found[-1]) + 1) * longest > tokens:
+            found.append([])
+            longest = max(map(len, pair))
+        found[-1].append(pair)
     draw.shuffle(found)
     return found
 
@@ -81,9 +74,8 @@ def batches(pairs, tokens, draw):
 def loss_of(model, batch, smoothing):
     """Summed over the target's tokens, and how many there are."""
     source, target = (padded(side) for side in zip(*batch))
-    before = torch.cat([torch.full((len(target), 1), BOS), target[:, :-1]], dim=1)
-    mask = mask_of(source)
-    hidden = model.decode(before, model.encode(source, mask), mask)
+    mask = padding_mask(source)
+    hidden = model.decode(after_bos(target), model.encode(source, mask), mask)
     real = target != PAD
     logits = functional.linear(hidden[real], model.embedding.weight)
     return functional.cross_entropy(logits, target[real], label_smoothing=smoothing, reduction="sum"), int(real.sum())
@@ -101,7 +93,7 @@ def validation_loss(model, pairs):
 def greedy(model, sources):
     model.eval()
     source = padded(sources)
-    mask = mask_of(source)
+    mask = padding_mask(source)
     memory = model.encode(source, mask)
     written = torch.full((len(sources), 1), BOS)
     for _ in range(2 * source.shape[1] + 20):
@@ -121,7 +113,7 @@ def main(options):
     index = {piece: i for i, piece in enumerate(pieces)}
     pairs = {split: [tuple([index.get(piece, UNK) for piece in line] + [EOS] for line in pair)
                      for pair in zip(*sides)] for split, sides in data.items()}
-    pairs["train"] = [pair for pair in pairs["train"] if max(map(len, pair)) <= LONGEST]
+    pairs["train"] = [pair for pair in pairs["train"] if max(map(len, pair)) <= LONGEST + 1]
     model, draw = Tiny(len(pieces)).train(), random.Random(1)
     adam = fastest_adam(model)
     seconds, update, waiting, begin = 0.0, 0, [], time.perf_counter()
@@ -144,7 +136,8 @@ def main(options):
         if update % 200 == 0 or update == options.updates:
             seconds += time.perf_counter() - begin
             print(json.dumps({"update": update, "seconds": round(seconds, 1),
-                              "valid_loss": round(validation_loss(model, pairs["valid"]), 4)}), flush=True)
+                              "valid_loss": round(validation_loss(model, pairs["valid"]), 4),
+                              "torch": torch.__version__, "threads": options.threads}), flush=True)
             begin = time.perf_counter()
     sources = [source for source, _ in pairs["test"]]
     translations = [row for i in range(0, len(sources), 64) for row in greedy(model, sources[i:i + 64])]

@@ -104,6 +104,28 @@ class Translator(nn.Module):
         return functional.linear(hidden, self.embedding.weight)
 
 
+def start_as_surd_does(model):
+    """Linear maps by Xavier's rule, keys and values each on their own; biases at 0."""
+    for name, values in model.named_parameters():
+        if name.endswith("bias"):
+            nn.init.zeros_(values)
+        elif values.dim() == 2 and "embedding" not in name:
+            for matrix in values.chunk(2) if "key_value" in name else [values]:
+                nn.init.xavier_uniform_(matrix)
+
+
+def padding_mask(source):
+    """What is added to scores [batch, 1, 1, length]; None where nothing is padded."""
+    if not (source == PAD).any():
+        return None
+    return torch.zeros(len(source), 1, 1, source.shape[1]).masked_fill((source == PAD)[:, None, None, :], float("-inf"))
+
+
+def after_bos(target):
+    """What the decoder has read when it writes each token of the target."""
+    return torch.cat([torch.full((len(target), 1), BOS), target[:, :-1]], dim=1)
+
+
 def fastest_adam(model):
     """Fused where this PyTorch has that on a CPU."""
     settings = {"lr": 1e-3, "betas": (0.9, 0.98), "eps": 1e-9}

@@ -17,7 +17,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from torch_peer import BOS, EOS, PAD, Translator, fastest_adam
+from torch_peer import EOS, PAD, Translator, after_bos, fastest_adam, padding_mask, start_as_surd_does
 
 SYMBOLS, SHORTEST, LONGEST, BATCH, WARM_UP, RATE = 26, 2, 10, 32, 100, 1e-3
 
@@ -29,12 +29,7 @@ class Reverser(Translator):
         super().__init__(vocabulary=SYMBOLS + 4, width=64, heads=4, inner=128, layers=1, rate=0.0)
         self.source_embedding = nn.Embedding(SYMBOLS + 4, self.width)
         nn.init.normal_(self.source_embedding.weight, std=self.width**-0.5)
-        for name, values in self.named_parameters():
-            if name.endswith("bias"):
-                nn.init.zeros_(values)
-            elif values.dim() == 2 and "embedding" not in name:
-                for matrix in values.chunk(2) if "key_value" in name else [values]:
-                    nn.init.xavier_uniform_(matrix)
+        start_as_surd_does(self)
 
     def encode(self, source, source_mask):
         x = self.source_embedding(source) * math.sqrt(self.width) + self.positions[: source.shape[1]]
@@ -62,11 +57,7 @@ def batch_of(data, rows):
     source, target, lengths = (part[rows] for part in data)
     longest = int(lengths.max())
     source, target = source[:, :longest], target[:, :longest]
-    before = torch.cat([torch.full((len(rows), 1), BOS), target[:, :-1]], dim=1)
-    mask = None
-    if int(lengths.min()) < longest:
-        mask = torch.zeros(len(rows), 1, 1, longest).masked_fill((source == PAD)[:, None, None, :], float("-inf"))
-    return source, before, target, mask
+    return source, after_bos(target), target, padding_mask(source) if int(lengths.min()) < longest else None
 
 
 def batches(data, random):

@@ -42,6 +42,7 @@ surd_precompile(surd_report_fixture program)
 target_link_libraries(test_study PRIVATE surd_report_fixture)
 
 surd_tests(commands IN experiments/commands FLOAT
+  alignment_test.cpp
   arguments_test.cpp
   command_line_test.cpp
   command_table_test.cpp
@@ -53,6 +54,11 @@ find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)  # whose sele
 if(SYSTEM_PYTHON)
   add_test(NAME answers COMMAND ${SYSTEM_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/study/answers_test.py)
   set_tests_properties(answers PROPERTIES LABELS experiments)
+  if(NOT SURD_SANITIZE)
+    add_test(NAME tutorial
+      COMMAND ${CMAKE_CURRENT_LIST_DIR}/tutorial/run.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE_DIR:surd>)
+    set_tests_properties(tutorial PROPERTIES LABELS experiments)
+  endif()
 endif()
 
 # The report in a real browser, where there is one.
@@ -65,7 +71,8 @@ if(SYSTEM_PYTHON AND CHROMIUM AND CHROMEDRIVER)
     target_link_libraries(write_report PRIVATE surd_report_fixture surd_warnings)
     add_test(NAME report_browser
       COMMAND ${SYSTEM_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/study/report/report_browser.py --write $<TARGET_FILE:write_report>
+              --surd $<TARGET_FILE:surd> --results ${PROJECT_SOURCE_DIR}/experiments/results
               --chromium ${CHROMIUM} --driver ${CHROMEDRIVER} ${CMAKE_CURRENT_BINARY_DIR}/report-fixture)
-    set_tests_properties(report_browser PROPERTIES LABELS experiments TIMEOUT 300)
+    set_tests_properties(report_browser PROPERTIES LABELS experiments TIMEOUT 600)
   endif()
 endif()

@@ -26,6 +26,7 @@ cd "$work/project"
 "$work/build/check"
 "$work/build/my_surd" config check rotate.yaml
 "$work/build/my_surd" list layers | grep squared_relu
+"$work/build/my_surd" list subwords | grep lower
 "$work/build/my_surd" hello World | grep -x 'Hello, World!'
 "$work/build/my_surd" hello World --times 2 | grep -c Hello | grep -x 2
 "$work/build/my_surd" --help | grep 'hello *Greet somebody'

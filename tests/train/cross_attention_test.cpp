@@ -12,8 +12,8 @@ using Ids = std::vector<TokenId>;
 const Ids source = {4, 5, 6, 5, Vocabulary::eos};
 const Ids target = {6, 4, 4, 5, Vocabulary::eos};
 
-TransformerOptions two_layers() {
-  TransformerOptions options = test::toy_options(0.5);  // dropout must not act
+TransformerOptions two_layers(double dropout = 0.5) {
+  TransformerOptions options = test::toy_options(dropout);
   options.decoder_layers = 2;
   return options;
 }
@@ -57,6 +57,13 @@ TEST_CASE("a row is of what was written before its token, and of nothing later")
       }
       CHECK(distance(layers[layer].weights, changed[layer].weights, head, 3) > 1e-4);
     }
+}
+
+TEST_CASE("dropout does not act") {
+  const test::Toy dropping(7, two_layers()), whole(7, two_layers(0));
+  const auto a = cross_attention(dropping.transformer, source, target);
+  const auto b = cross_attention(whole.transformer, source, target);
+  for (std::size_t layer = 0; layer < 2; ++layer) CHECK(a[layer].weights == b[layer].weights);
 }
 
 TEST_CASE("queries that are zero look everywhere alike") {

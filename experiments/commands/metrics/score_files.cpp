@@ -20,8 +20,8 @@ struct System {
   CountsOfLines lines;
   TranslationMetric::Counts sums;
   double score = 0;
-  ScoreInterval interval = {};  // of several systems
-  std::optional<double> p;      // of its difference from the first
+  ScoreInterval interval = {};   // of several systems
+  std::optional<double> p = {};  // of its difference from the first
 };
 
 /// Lines of a file that a person named; "-" is standard input.

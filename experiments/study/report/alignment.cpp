@@ -50,7 +50,7 @@ Chart chart_of(const Alignment& alignment) {
   chart.title = fmt::format("Line {}: {}", alignment.line, alignment.text);
   chart.x.title = "source";
   chart.y.title = "weight";
-  chart.panel_is = "layer and head";
+  chart.panel_label = "layer and head";
   // The last layer first: what it looks at is closest to what is written.
   for (auto layer = alignment.layers.rbegin(); layer != alignment.layers.rend(); ++layer) {
     const std::vector<Matrix> heads = heads_of(*layer);
@@ -58,8 +58,8 @@ Chart chart_of(const Alignment& alignment) {
       chart.panels.push_back(
           Panel{fmt::format("{}, {}", layer->layer, name), {}, alignment.target, alignment.source, weights});
     };
-    add(heads.size() > 1 ? "mean of heads" : "its head", mean_of(heads));
-    for (std::size_t h = 0; h < heads.size() && heads.size() > 1; ++h) add(fmt::format("head {}", h), heads[h]);
+    if (heads.size() > 1) add("mean of heads", mean_of(heads));
+    for (std::size_t h = 0; h < heads.size(); ++h) add(fmt::format("head {}", h), heads[h]);
   }
   const Panel& first = chart.panels.front();
   std::vector<std::string> pairs;
@@ -75,6 +75,16 @@ Chart chart_of(const Alignment& alignment) {
   }
   chart.alt = fmt::format("{}, each token and where most of its weight is: {}.", first.title, fmt::join(pairs, ", "));
   return chart;
+}
+
+std::string alignments_page(const std::vector<Alignment>& alignments, const std::string& chart_library) {
+  report::Section section{"alignments", "Attention to the source", {}};
+  for (const Alignment& alignment : alignments) section.charts.push_back(chart_of(alignment));
+  return report::render_charts(report::charts_page,
+                               {{"title", "Where each token of a translation looks"},
+                                {"sections", report::to_json({section})},
+                                {"data", report::chart_data({section})}},
+                               chart_library);
 }
 
 }  // namespace
@@ -97,27 +107,16 @@ std::string to_json_line(const Alignment& alignment) {
       .dump();
 }
 
-std::string alignments_page(const std::vector<Alignment>& alignments, const std::string& chart_library) {
-  report::Section section{"alignments", "Attention to the source", {}};
-  for (const Alignment& alignment : alignments) section.charts.push_back(chart_of(alignment));
-  return report::render_charts(report::charts_page,
-                               {{"title", "Where each token of a translation looks"},
-                                {"sections", report::to_json({section})},
-                                {"data", report::chart_data({section})}},
-                               chart_library);
-}
-
 AlignmentFile::AlignmentFile(const std::string& path, std::string chart_library)
     : file_(path, O_WRONLY | O_CREAT | O_TRUNC),
       is_page_(path.size() > 5 && path.compare(path.size() - 5, 5, ".html") == 0),
       chart_library_(std::move(chart_library)) {}
 
 void AlignmentFile::add(Alignment alignment) {
-  ++added_;
-  if (!is_page_)
-    file_.write(to_json_line(alignment) + "\n");
-  else if (shown_.size() < most_shown)
+  if (is_page_)
     shown_.push_back(std::move(alignment));
+  else
+    file_.write(to_json_line(alignment) + "\n");
 }
 
 void AlignmentFile::finish() {

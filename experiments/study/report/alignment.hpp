@@ -22,21 +22,19 @@ struct Alignment {
 /// layer to the last, as JSON on one line.
 std::string to_json_line(const Alignment& alignment);
 
-/// A page with a heat map for each translation, of the mean over heads and of each head, layer by layer. Without a
-/// chart library, "" or not there, it has tables only. Throws Error where that is there and cannot be read.
-std::string alignments_page(const std::vector<Alignment>& alignments, const std::string& chart_library);
-
-/// A file of alignments: a page where its name ends in .html, any other a JSON object a line, written as they come.
+/// A file of alignments. Where its name ends in .html, it is a page with a heat map for each, of the mean over heads
+/// and of each head, layer by layer; without a chart library, "" or not there, it has tables only. Any other has a JSON
+/// object a line, written as they come.
 class AlignmentFile {
  public:
   /// Empties the file. Throws Error with the system's reason where it cannot be written, here and below.
   AlignmentFile(const std::string& path, std::string chart_library);
 
+  /// Whether there is place for one more: browsers become slow with more than `most_shown`.
+  bool has_place() const { return shown_.size() < most_shown; }
   void add(Alignment alignment);
   /// To be called at the end: writes the page.
   void finish();
-  /// Translations that the page has no place for: browsers become slow with more.
-  std::size_t left_out() const { return is_page_ ? added_ - shown_.size() : 0; }
 
   static constexpr std::size_t most_shown = 50;
 
@@ -45,7 +43,6 @@ class AlignmentFile {
   bool is_page_;
   std::string chart_library_;
   std::vector<Alignment> shown_;  // of a page
-  std::size_t added_ = 0;
 };
 
 }  // namespace surd

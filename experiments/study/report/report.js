@@ -177,7 +177,7 @@
     const plot = element("div", {class: "drawing"});
     const choice = element("select", {id: chart.id + "-panel"}, ...chart.panels.map((panel, i) => element("option", {value: i}, panel.title)));
     if (chart.panels.length > 1) {
-      const label = chart.panel_is[0].toUpperCase() + chart.panel_is.slice(1);
+      const label = chart.panel_label[0].toUpperCase() + chart.panel_label.slice(1);
       holder.append(element("div", {class: "choose"}, element("label", {for: chart.id + "-panel"}, label), choice));
     }
     holder.append(plot);
@@ -195,8 +195,8 @@
       const panel = chart.panels[choice.value || 0];
       const short = (name) => (narrow.matches && name.length > 18 ? "…" + name.slice(-17) : name);
       // Names are put on the axes as ticks, because two of them may be alike.
-      const ticks = (names) => {
-        const step = Math.ceil(names.length / (narrow.matches ? 12 : 60));
+      const ticks = (names, most) => {
+        const step = Math.ceil(names.length / most);
         const shown = names.map((n, i) => i).filter((i) => i % step === 0);
         return {tickvals: shown, ticktext: shown.map((i) => text(short(names[i])))};
       };
@@ -210,8 +210,8 @@
         colorbar: Object.assign({thickness: 10, outlinewidth: 0, tickfont: {color: theme().ink},
           title: {text: narrow.matches ? "" : text(chart.y.title), side: "right"}}, chart.y.log ? decades() : {}),
       }], layout({
-        xaxis: axis(chart.x, Object.assign({showgrid: false, zeroline: false}, ticks(panel.columns))),
-        yaxis: axis({title: ""}, Object.assign({autorange: "reversed", showgrid: false, zeroline: false, tickfont: {size: 11}}, ticks(panel.rows))),
+        xaxis: axis(chart.x, Object.assign({showgrid: false, zeroline: false}, ticks(panel.columns, narrow.matches ? 12 : 60))),
+        yaxis: axis({title: ""}, Object.assign({autorange: "reversed", showgrid: false, zeroline: false, tickfont: {size: 11}}, ticks(panel.rows, panel.rows.length))),
       }), config);
     };
     choice.addEventListener("change", draw);

@@ -1,5 +1,5 @@
-#include "../../data/temporary_directory.hpp"
-#include "../program.hpp"
+#include "trained_run.hpp"
+
 #include "train/storage/files.hpp"
 
 #include <doctest/doctest.h>
@@ -17,27 +17,6 @@ using namespace surd::test;
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A short run of `copy`, made once.
-struct TrainedRun {
-  TemporaryDirectory folder;
-  std::string path = folder.path("run"), output;
-  std::string checkpoints = path + "/checkpoints/";
-
-  explicit TrainedRun(const std::string& settings = "") {
-    const std::string config =
-        folder.write("tiny.yaml",
-                     "task: {name: copy, train_size: 60, valid_size: 8, test_size: 8, vocabulary: 9, max_length: 3}\n"
-                     "model: {d_model: 8, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 8}}\n"
-                     "train: {updates: 4, batch_size: 16, evaluate_every: 2, checkpoint_every: 2}\n");
-    const Outcome trained = program("train " + config + settings + " --out " + path);
-    REQUIRE(trained.exit_code == 0);
-    output = trained.output;
-  }
-  Outcome translate(const std::string& input, const std::string& more = "") const {
-    return shell("printf '" + input + "' | " SURD_EXECUTABLE " translate " + path + " " + more);
-  }
-};
 
 /// A run whose every reference ends in a word of its own, which min_frequency keeps out of the vocabulary: its model
 /// has learned to write <unk> there.
@@ -336,50 +315,4 @@ TEST_CASE("the curves of runs are drawn on a page that needs nothing else") {
   CHECK_FALSE(contains(html, "<figure id=\"bleu\""));  // was not measured
   CHECK_FALSE(contains(html, "src=\"http"));
   CHECK(program("plot " + run.folder.path()).exit_code == 2);
-}
-
-TEST_CASE("where translations look is written as JSON and as a page") {
-  const TrainedRun run;
-  const std::string json_path = run.folder.path("alignment.jsonl"), page_path = run.folder.path("alignment.html");
-  const std::string plain = run.translate("a b\\n\\nc\\n", "--beam 3").output;
-  CHECK(run.translate("a b\\n\\nc\\n", "--beam 3 --alignment " + json_path).output == plain);
-  std::istringstream lines(read_file(json_path));
-  const std::vector<std::size_t> numbers = {1, 3};  // the blank line has no translation
-  const std::vector<std::vector<std::string>> sources = {{"a", "b", "</s>"}, {"c", "</s>"}};
-  std::size_t count = 0;
-  for (std::string line; std::getline(lines, line); ++count) {
-    REQUIRE(count < 2);
-    const auto object = nlohmann::json::parse(line);
-    CHECK(object["line"] == numbers[count]);
-    CHECK(object["source"] == sources[count]);
-    CHECK(contains(plain, object["text"].get<std::string>()));
-    REQUIRE(object["layers"].size() == 1);
-    CHECK(object["layers"][0]["layer"] == "decoder.0.cross_attention");
-    REQUIRE(object["layers"][0]["heads"].size() == 2);
-    for (const auto& head : object["layers"][0]["heads"]) {
-      REQUIRE(head.size() == object["target"].size());
-      for (const auto& row : head) {
-        REQUIRE(row.size() == sources[count].size());
-        double sum = 0;
-        for (const double weight : row) sum += weight;
-        CHECK(sum == doctest::Approx(1).epsilon(1e-5));
-      }
-    }
-  }
-  CHECK(count == 2);
-
-  std::string many;
-  for (int i = 0; i < 51; ++i) many += "a\\n";
-  CHECK(contains(run.translate(many, "--alignment " + page_path).output, "no place for more than the first 50 translations; 1 are left out"));
-  const std::string page = read_file(page_path);
-  CHECK(contains(page, "decoder.0.cross_attention, mean of heads"));
-  CHECK(contains(page, "id=\"line-50\""));
-  CHECK_FALSE(contains(page, "id=\"line-51\""));
-
-  run.translate("a\\nb \\377\\n", "--alignment " + json_path);  // a line that is not UTF-8 ends the input
-  CHECK(contains(read_file(json_path), "{\"line\":1,"));
-  const TrainedRun blind(" --set model.decoder_layers=0");
-  const Outcome none = blind.translate("a\\n", "--alignment " + json_path);
-  CHECK(none.exit_code == 2);
-  CHECK(contains(none.output, "has no decoder layers, so no attention to the source"));
 }

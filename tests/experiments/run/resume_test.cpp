@@ -19,8 +19,8 @@ constexpr std::uint64_t updates = 10;
 
 nlohmann::json summary_of(const SmallRun& run, const std::string& name) {
   auto summary = nlohmann::json::parse(read_file(run.directory.path(name) + "/summary.json"));
-  for (const char* of_this_process :
-       {"resumed_at", "wall_seconds", "evaluation_seconds", "evaluation_share", "tokens_per_second", "peak_memory_bytes"})
+  for (const char* of_this_process : {"resumed_at", "wall_seconds", "evaluation_seconds", "evaluation_share",
+                                      "tokens_per_second", "peak_memory_bytes"})
     summary.erase(of_this_process);
   return summary;
 }

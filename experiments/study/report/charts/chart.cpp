@@ -114,7 +114,7 @@ Json to_json(const Table& table) {
 
 Json to_json(const Chart& chart) {
   Json json = {{"id", chart.id},         {"kind", name_of(chart.kind)},    {"x", to_json(chart.x)},
-               {"y", to_json(chart.y)},  {"error_bars", chart.error_bars}, {"panel_is", chart.panel_is},
+               {"y", to_json(chart.y)},  {"error_bars", chart.error_bars}, {"panel_label", chart.panel_label},
                {"panels", Json::array()}};
   for (const Panel& panel : chart.panels) json["panels"].push_back(to_json(panel));
   return json;

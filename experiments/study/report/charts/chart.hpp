@@ -77,11 +77,11 @@ struct Chart {
   std::string id;  ///< unique on the page
   Kind kind = Kind::lines;
   std::string title;
-  std::string alt;               ///< one sentence
-  std::string note;              ///< how to read it; may be empty
-  ChartAxis x, y;                ///< y of a heatmap: the colours
-  bool error_bars = false;       ///< instead of bands: nothing was measured between the points
-  std::string panel_is = "arm";  ///< what a panel shows, where one is chosen from a list
+  std::string alt;                  ///< one sentence
+  std::string note;                 ///< how to read it; may be empty
+  ChartAxis x, y;                   ///< y of a heatmap: the colours
+  bool error_bars = false;          ///< instead of bands: nothing was measured between the points
+  std::string panel_label = "arm";  ///< what a panel shows, where one is chosen from a list
   std::vector<Panel> panels;
   Table table;
 };

@@ -118,6 +118,8 @@ std::vector<Chart> gradient_heatmap(const StudyRuns& runs) {
   for (const double update : updates) columns.push_back(number_text(update));
   for (const std::string& update : columns) chart.table.columns.push_back("update " + update);
   for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm) {
+    if (std::find(arm_of_run.begin(), arm_of_run.end(), arm) == arm_of_run.end())
+      continue;  // it has none of this regime
     std::vector<std::map<double, std::vector<double>>> logs(rows.size());
     for (std::size_t run = 0; run < by_run.size(); ++run) {
       if (arm_of_run[run] != arm) continue;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A study's report.html in a headless browser without network: drawn, quiet, narrow enough, and true.
 
-report_browser.py [--write PROGRAM] [--chromium FILE --driver FILE] [--screenshots DIR] STUDY
+report_browser.py [--write PROGRAM] [--surd PROGRAM --results DIR] [--chromium FILE --driver FILE] [--screenshots DIR] STUDY
 
 STUDY is a study's folder (runs/, verdicts.json, report.html); PROGRAM STUDY makes it first. Ends with 1 and a line for
 each thing that is wrong.
@@ -11,9 +11,11 @@ import json
 import math
 import pathlib
 import re
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
@@ -282,10 +284,49 @@ def check_numbers(browser, study):
     return (check_curves(browser, study, data), check_arms(browser, study), check_endings(browser, study, data))
 
 
+def alignment_page(surd, folder):
+    """Of a run that is made here."""
+    config, run, page = folder / "tiny.yaml", folder / "run", folder / "alignment.html"
+    config.write_text("task: {name: copy, train_size: 60, valid_size: 8, test_size: 8, vocabulary: 9, max_length: 3}\n"
+                      "model: {d_model: 8, heads: 2, encoder_layers: 1, decoder_layers: 2, feed_forward: {width: 8}}\n"
+                      "train: {updates: 4, batch_size: 16, evaluate_every: 2, checkpoint_every: 2}\n")
+    subprocess.run([surd, "train", config, "--out", run], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([surd, "translate", run, "--alignment", page], input="a b a\nc\n", check=True, text=True,
+                   stdout=subprocess.DEVNULL)
+    return page
+
+
+def published_page(surd, results, folder):
+    """The report that the program makes of what another version of it may have published."""
+    copy = folder / results.name
+    shutil.copytree(results, copy)
+    subprocess.run([surd, "study", "report", copy], check=True, stdout=subprocess.DEVNULL)
+    return copy / "report.html"
+
+
+def check_other_pages(browser, surd, results):
+    """Pages whose numbers are not looked at here: that everything on them is drawn."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        pages = {f"published {study.name}": published_page(surd, study, folder)
+                 for study in sorted(results.iterdir()) if (study / "report.json.gz").exists()}
+        check(pages, f"{results}: nothing is published there")
+        pages["alignment"] = alignment_page(surd, folder)
+        for what, page in pages.items():
+            for width, height in ((1200, 800), (390, 844)) if what == "alignment" else ((1200, 800),):
+                load(browser, page, width, height, "light")
+                check_drawn(browser, what)
+                check_width(browser, width, what)
+                check_quiet(browser, page, what)
+        return len(pages)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", type=pathlib.Path)
     parser.add_argument("--write")
+    parser.add_argument("--surd", help="with it, pages of other studies and of an alignment are drawn too")
+    parser.add_argument("--results", type=pathlib.Path, help="published studies")
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     parser.add_argument("--driver", default="/usr/bin/chromedriver")
     parser.add_argument("--screenshots", type=pathlib.Path)
@@ -310,11 +351,13 @@ def main():
             if arguments.screenshots:
                 save_pictures(browser, arguments.screenshots, what, width)
         check_keyboard(browser)
+        others = check_other_pages(browser, arguments.surd, arguments.results) if arguments.surd else 0
     finally:
         browser.quit()
     for problem in problems[:50]:
         print(problem)
-    print(f"{compared[0]} cells of curves, {compared[1]} of arms and {compared[2]} runs compared; {len(problems)} problems")
+    print(f"{compared[0]} cells of curves, {compared[1]} of arms and {compared[2]} runs compared; "
+          f"{others} other pages drawn; {len(problems)} problems")
     sys.exit(1 if problems or not all(compared) else 0)
 
 
