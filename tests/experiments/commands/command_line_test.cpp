@@ -182,10 +182,11 @@ TEST_CASE("what a line becomes does not depend on the lines it is decoded with")
 
 TEST_CASE("a second signal, of either kind, ends the process at once") {
   const Workplace place;
-  const std::string large = " train " + place.config +
-                            " --set train.updates=3 --set task.train_size=20000 --set task.max_length=9"
-                            " --set train.batch_size=16000 --set train.checkpoint_every=1000 --out ";
-  // An update takes long here: what comes after the first signal comes within it.
+  const std::string large =
+      " train " + place.config +
+      " --set train.updates=3 --set task.train_size=20000 --set task.max_length=9"
+      " --set train.batch_size=16000 --set train.accumulate=1000 --set train.checkpoint_every=1000 --out ";
+  // An update takes minutes here: what comes after the first signal comes within it.
   for (const char* second : {"INT", "TERM"}) {
     const std::string run = place.folder.path(second);
     const Outcome outcome = shell(
