@@ -1,6 +1,6 @@
 """Real translation at the published score: trains experiments/configs/multi30k.yaml, averages, translates the test split,
-scores it, and writes docs/multi30k.md. A seed that is already made in RUNS is taken as it is, so
-that seeds can be added.
+scores it, and writes docs/multi30k.md. What is already made in RUNS is taken as it is, so that
+it can be interrupted, and seeds can be added; a run that was interrupted has no times.
 
     multi30k.py DATA [--seeds 1 2 3] [--runs runs/multi30k] [--surd PROGRAM] [--torch PYTHON] [--out docs/multi30k.md]
 
@@ -50,8 +50,6 @@ def trained(options, seed, reference):
     result = {"seed": seed, "translations": translations.read_text(encoding="utf-8").splitlines(),
               "summary": json.loads((folder / "summary.json").read_text(encoding="utf-8")),
               "last, greedy": score(options, "bleu", greedy, reference, "--tokenize", "none")}
-    if result["summary"]["resumed_at"] > 0:
-        sys.exit(f"{folder} was interrupted, so that its times are of a part of it: remove it, and begin again")
     for name, arguments in {"tokenized": ("bleu", "none"), "13a": ("bleu", "13a"), "chrf": ("chrf", None)}.items():
         command, tokenize = arguments
         more = ["--tokenize", tokenize] if tokenize else []
@@ -88,8 +86,22 @@ def spread(values):
     return f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"
 
 
+def figures(result):
+    """Of a seed; times only where its run was not interrupted."""
+    summary = result["summary"]
+    cells = [result["seed"], *(f"{result[kind]['score']:.2f}" for kind in ("tokenized", "13a", "chrf")),
+             f"{summary['updates']:,}"]
+    if summary["resumed_at"] > 0:
+        return cells + ["-"] * 4
+    return cells + [f"{summary['wall_seconds'] / SECONDS_A_MINUTE:.1f}", f"{summary['tokens_per_second']:,.0f}",
+                    f"{100 * summary['evaluation_share']:.1f} %", f"{summary['peak_memory_bytes'] / 1e6:,.0f}"]
+
+
 def page(options, results, torch):
-    summary = results[0]["summary"]
+    ours = next((r for r in results if r["summary"]["resumed_at"] == 0), None)
+    if ours is None:
+        sys.exit("every run was interrupted, so that none has times; begin one again")
+    summary = ours["summary"]
     lines = ["# Real translation: Multi30k, English to German", "",
              "Written by tests/benchmarks/multi30k.py, which trains", "[multi30k.yaml](../experiments/configs/multi30k.yaml), "
              "the settings of the published Transformer-tiny baseline (Wu et al., arXiv 2105.14462:",
@@ -103,16 +115,13 @@ def page(options, results, torch):
              f"commit {summary['git_commit']}.", ""]
     lines += table(["Seed", "BLEU, tok:none", "BLEU, tok:13a", "chrF2", "Updates", "Minutes", "Tokens a second",
                     "Time in evaluations", "Memory, MB"],
-                   [[r["seed"], f"{r['tokenized']['score']:.2f}", f"{r['13a']['score']:.2f}", f"{r['chrf']['score']:.2f}",
-                     f"{r['summary']['updates']:,}", f"{r['summary']['wall_seconds'] / SECONDS_A_MINUTE:.1f}",
-                     f"{r['summary']['tokens_per_second']:,.0f}", f"{100 * r['summary']['evaluation_share']:.1f} %",
-                     f"{r['summary']['peak_memory_bytes'] / 1e6:,.0f}"] for r in results])
+                   map(figures, results))
     lines += [f"Tokenized BLEU {spread([r['tokenized']['score'] for r in results])}. The signatures:", ""]
     lines += [f"    {results[0][kind]['signature']}" for kind in ("tokenized", "13a", "chrf")] + [""]
     lines += ["The published figure is tokenized BLEU of rejoined pieces, without a signature; `tok:none` is its like. The files",
               "are tokenized and in lower case already, so that `tok:13a` of them is not what WMT prints either.", ""]
     if torch:
-        last, ours = torch["records"][-1], results[0]
+        last = torch["records"][-1]
         training = ours["summary"]["wall_seconds"] * (1 - ours["summary"]["evaluation_share"])
         lines += ["## Beside PyTorch", "",
                   "tests/benchmarks/torch_multi30k.py trains the same model on batches of the same size, without evaluations,",
@@ -125,17 +134,17 @@ def page(options, results, torch):
                          f"{last['valid_loss']:.3f}", f"{torch['tokenized']['score']:.2f}"]])
     lines += ["## BLEU and minutes", "",
               "Of captions of the validation split (`evaluate_sequences`), translated greedily, on the way (seed "
-              f"{results[0]['seed']}):", ""]
-    curve = [(seconds, record) for seconds, record in results[0]["curve"] if seconds is not None]
+              f"{ours['seed']}):", ""]
+    curve = [(seconds, record) for seconds, record in ours["curve"] if seconds is not None]
     step = max(1, len(curve) // 10)
     lines += table(["Minutes", "Updates", "Validation loss", "BLEU"],
                    [[f"{seconds / SECONDS_A_MINUTE:.1f}", f"{record['update']:,}", f"{record['loss']:.3f}", f"{record['bleu']:.2f}"]
                     for seconds, record in curve[step - 1::step]])
-    lines += ["## Ten sentences", "", f"Every hundredth of the test split, seed {results[0]['seed']}.", ""]
+    lines += ["## Ten sentences", "", f"Every hundredth of the test split, seed {ours['seed']}.", ""]
     joined = {language: [line.replace("@@ ", "") for line in (options.data / f"test.{language}").read_text(
         encoding="utf-8").splitlines()] for language in ("en", "de")}
     for i in range(99, len(joined["en"]), 100):
-        lines += [f"- `{joined['en'][i]}`", f"  - surd: `{results[0]['translations'][i]}`",
+        lines += [f"- `{joined['en'][i]}`", f"  - surd: `{ours['translations'][i]}`",
                   f"  - reference: `{joined['de'][i]}`"]
     return "\n".join(lines) + "\n"
 
