@@ -49,6 +49,8 @@ struct WordOptions {
     f("marker", marker,
       "what ends a piece of a word that goes on in the next one, where the text was cut into such pieces before, e.g. "
       "@@; empty: none");
+    f.rule(marker.find_first_of(" \t\n\r\f\v") == std::string::npos, "marker",
+           "must hold no white space, which ends a word");
   }
 };
 /// Words between ASCII white space, taken as they stand. With a marker, pieces of words are joined again.

@@ -105,6 +105,10 @@ class Reader : public ArgumentFields {
     const auto given = given_.find(field.name);
     if (given == given_.end()) return;
     for (const std::string& text : given->second) {
+      if (text.empty()) {
+        complaints.push_back(spelling_of(field.name) + ": is empty");
+        continue;
+      }
       YamlNode node;
       node.kind = YamlNode::Kind::scalar;
       node.text = text;

@@ -38,13 +38,16 @@ std::vector<std::string> chosen(const AverageArguments& arguments, const Checkpo
   expect_usage(arguments.last.has_value() != !named.empty(), "surd average",
                "takes either --last N or --checkpoint FILE");
   std::vector<std::string> paths;
-  for (const std::string& name : named)
+  for (const std::string& name : named) {
+    expect_usage(name != "average", "--checkpoint", "an average is none of the checkpoints; name best, last or a file");
     paths.push_back(name == "best" ? checkpoints.best_path() : name == "last" ? checkpoints.last_path() : name);
+  }
   if (!named.empty()) return paths;
   paths = checkpoints.newest_first();
   expect_usage(paths.size() >= *arguments.last, "--last",
-               "{} holds {} checkpoints beside the best; average those, or train with --set train.keep_checkpoints={}",
-               folder, paths.size(), *arguments.last);
+               "{} holds {} checkpoints beside the best; average no more than those, or train longer, with a larger "
+               "train.keep_checkpoints or a smaller train.checkpoint_every",
+               folder, paths.size());
   paths.resize(*arguments.last);
   std::reverse(paths.begin(), paths.end());
   return paths;

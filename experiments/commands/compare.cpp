@@ -50,6 +50,7 @@ constexpr ComparedMetric metrics[] = {{"loss", "valid loss", 1, 4, true},
 
 ComparedRun read_run(const std::string& path) {
   const RunFolder folder(path);
+  folder.expect_begun();
   ComparedRun run;
   run.settings = settings_of(YamlDocument::load(folder.config()).root());
   run.settings.erase("seed");
@@ -133,7 +134,7 @@ std::vector<std::string> table(const std::vector<std::string>& paths, const Rows
     }
     lines = beside({"group"}, group_names);
   }
-  lines.emplace_back();
+  if (!legend.empty()) lines.emplace_back();
   for (const std::string& line : aligned(legend)) lines.push_back(line);
   return lines;
 }

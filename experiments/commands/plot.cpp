@@ -1,5 +1,6 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/program/exit_code.hpp"
+#include "experiments/program/output_file.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "experiments/study/report/html_report.hpp"
 #include "experiments/study/report/run_curves.hpp"
@@ -20,6 +21,7 @@ struct PlotArguments {
 };
 
 int plot_command(const PlotArguments& arguments) {
+  expect_output_file("--out", arguments.out, {".html"});
   std::vector<NamedMetrics> runs;
   for (const std::string& path : arguments.runs.values) {
     const RunFolder folder(path);

@@ -4,6 +4,7 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/sentences.hpp"
 #include "experiments/commands/shared_arguments.hpp"
+#include "experiments/config/config_error.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
@@ -68,9 +69,9 @@ struct TranslateArguments : RunArguments {
     f("interactive", interactive, "translate each line as it comes, as on a terminal, and not some together");
     f("alignment", alignment,
       "write where each token of the best translation looks in the source, the attention weights of every decoder "
-      "layer and head: NAME.html is a page of heat maps for a browser, of the first 50 translations, any other name a "
-      "file with a JSON object for each: line, text, source, target and layers, of which each has its name and "
-      "heads[H][T][S]",
+      "layer and head: NAME.html is a page of heat maps for a browser, of the first translations; NAME.jsonl has a "
+      "JSON "
+      "object for each, with line, text, source, target, and layers, each with its path (layer) and heads[H][T][S]",
       Unit{"file"});
     f("batch_size", batch_size, "lines decoded together", between(1, 1e5), Unit{"lines"});
     f.rule(n_best.value_or(1) <= beam, "n_best", "must not be above the beam; set --beam as high");
@@ -143,8 +144,8 @@ class Translator {
     if (!alignments_) return;
     alignments_->finish();
     if (without_place_ > 0)
-      Console().warn(fmt::format("{}: has the first {} translations; for the other {} name a file that is no .html",
-                                 arguments_.alignment, AlignmentFile::most_shown, with_commas(without_place_)));
+      Console().warn(fmt::format("{}: has no place for the last {} translations; name a .jsonl file for all",
+                                 arguments_.alignment, with_commas(without_place_)));
   }
 
   /// Tells of words that the vocabulary lacks.
@@ -180,9 +181,10 @@ class Translator {
     unknown_ += unknown;
     const std::vector<std::string> words = run_.codec.source_tokens(line);
     for (std::size_t i = 0; i < std::min(words.size(), ids.size()); ++i) {
-      const bool is_new = std::find(unknown_words_.begin(), unknown_words_.end(), words[i]) == unknown_words_.end();
+      const std::string word = shown(words[i]);
+      const bool is_new = std::find(unknown_words_.begin(), unknown_words_.end(), word) == unknown_words_.end();
       if (ids[i] == Vocabulary::unk && is_new && unknown_words_.size() < unknown_words_shown)
-        unknown_words_.push_back(words[i]);
+        unknown_words_.push_back(word);
     }
     return ids;
   }

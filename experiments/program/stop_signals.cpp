@@ -18,8 +18,9 @@ void handle(void (*handler)(int)) {
 }
 
 void note(int signal) {
+  handle(SIG_DFL);                // for both signals: a person who sends a second one, of either kind, wants an end
+  if (noted != 0) raise(signal);  // it came before the first one was noted
   noted = signal;
-  handle(SIG_DFL);  // for both signals: a person who sends a second one, of either kind, wants an end
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ std::size_t columns_of(std::string_view text) {  // code points: every other byt
 }
 
 std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& rows) {
+  if (rows.empty()) return {};
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));

@@ -34,7 +34,7 @@ std::string clock_time(double seconds);
 /// Columns that a text takes on a terminal, if each of its characters takes one.
 std::size_t columns_of(std::string_view text);
 
-/// A table as lines, with two spaces between its columns. Every row has as many cells as the first.
+/// A table as lines, with two spaces between its columns. Every row has as many cells as the first; none: no lines.
 std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& rows);
 
 /// `words` in lines of at most `width` columns where it has spaces to break at, `first` before the first line and

@@ -21,6 +21,8 @@ std::vector<std::string> ways_out(const TextFormat& format) {
     ways.emplace_back("see that all files write their characters alike (Unicode NFC)");
   else if (!format.subwords.make()->cuts_words())
     ways.emplace_back("cut words into subwords: task.subwords: {kind: bpe}");
+  else if (format.subwords.make()->learns())
+    ways.emplace_back("raise task.subwords.coverage, or set task.subwords.byte_fallback: true");
   else
     ways.emplace_back("cut all files by the same subwords, learned from the training split");
   return ways;

@@ -1,5 +1,7 @@
 #include "experiments/study/report/alignment.hpp"
 
+#include "experiments/program/output_file.hpp"
+#include "experiments/program/usage_error.hpp"
 #include "experiments/study/report/assets.hpp"
 #include "experiments/study/report/charts/chart.hpp"
 #include "experiments/study/report/page.hpp"
@@ -8,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 namespace surd {
@@ -87,6 +90,8 @@ std::string alignments_page(const std::vector<Alignment>& alignments, const std:
                                chart_library);
 }
 
+bool has_alignments(const std::string& text) { return text.empty() || text.rfind("{\"line\":", 0) == 0; }
+
 }  // namespace
 
 std::string to_json_line(const Alignment& alignment) {
@@ -108,19 +113,25 @@ std::string to_json_line(const Alignment& alignment) {
 }
 
 AlignmentFile::AlignmentFile(const std::string& path, std::string chart_library)
-    : file_(path, O_WRONLY | O_CREAT | O_TRUNC),
-      is_page_(path.size() > 5 && path.compare(path.size() - 5, 5, ".html") == 0),
-      chart_library_(std::move(chart_library)) {}
+    : path_(path), chart_library_(std::move(chart_library)) {
+  expect_output_file("--alignment", path, {".html", ".jsonl"});
+  if (std::filesystem::path(path).extension() == ".html") return;
+  const bool replaceable = !path_exists(path) || has_alignments(read_file(path));
+  expect_usage(replaceable, "--alignment", "'{}' is there and has no alignments; name another file", path);
+  lines_.emplace(path, O_WRONLY | O_CREAT | O_TRUNC);
+}
 
 void AlignmentFile::add(Alignment alignment) {
-  if (is_page_)
-    shown_.push_back(std::move(alignment));
-  else
-    file_.write(to_json_line(alignment) + "\n");
+  if (lines_) {
+    lines_->write(to_json_line(alignment) + "\n");
+    return;
+  }
+  for (const CrossAttention& attention : alignment.layers) weights_shown_ += attention.weights.size();
+  shown_.push_back(std::move(alignment));
 }
 
 void AlignmentFile::finish() {
-  if (is_page_) file_.write(alignments_page(shown_, chart_library_));
+  if (!lines_) write_file_atomically(path_, alignments_page(shown_, chart_library_));
 }
 
 }  // namespace surd

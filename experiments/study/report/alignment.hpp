@@ -4,6 +4,7 @@
 #include "train/storage/files.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,26 +24,28 @@ struct Alignment {
 std::string to_json_line(const Alignment& alignment);
 
 /// A file of alignments. Where its name ends in .html, it is a page with a heat map for each, of the mean over heads
-/// and of each head, layer by layer; without a chart library, "" or not there, it has tables only. Any other has a JSON
-/// object a line, written as they come.
+/// and of each head, layer by layer; without a chart library, "" or not there, it has tables only. Otherwise it must
+/// end in .jsonl, and has a JSON object a line, written as they come.
 class AlignmentFile {
  public:
-  /// Empties the file. Throws Error with the system's reason where it cannot be written, here and below.
+  /// Throws UsageError where the file is there and has no alignments, or expect_output_file() does; Error with the
+  /// system's reason where it cannot be written, here and below.
   AlignmentFile(const std::string& path, std::string chart_library);
 
-  /// Whether there is place for one more: browsers become slow with more than `most_shown`.
-  bool has_place() const { return shown_.size() < most_shown; }
+  /// Whether there is place for one more: browsers become slow with large pages.
+  bool has_place() const { return shown_.size() < most_shown && weights_shown_ < most_weights_shown; }
   void add(Alignment alignment);
   /// To be called at the end: writes the page.
   void finish();
 
-  static constexpr std::size_t most_shown = 50;
+  static constexpr std::size_t most_shown = 50, most_weights_shown = 1'000'000;
 
  private:
-  File file_;
-  bool is_page_;
+  std::string path_;
+  std::optional<File> lines_;  // none: it is a page
   std::string chart_library_;
   std::vector<Alignment> shown_;  // of a page
+  std::size_t weights_shown_ = 0;
 };
 
 }  // namespace surd

@@ -62,7 +62,7 @@ TEST_CASE("where translations look is a page, as far as it has place") {
   std::string many;
   for (int i = 0; i < 52; ++i) many += "a\\n";
   CHECK(contains(run.translate(many, "--alignment " + path).output,
-                 "has the first 50 translations; for the other 2 name a file that is no .html"));
+                 "has no place for the last 2 translations; name a .jsonl file for all"));
   const std::string page = read_file(path);
   CHECK(contains(page, "decoder.0.cross_attention, mean of heads"));
   CHECK(contains(page, "decoder.0.cross_attention, head 1"));
@@ -77,8 +77,15 @@ TEST_CASE("an alignment that cannot be written is said, and what was translated 
   CHECK(invalid.exit_code == 1);
   CHECK(contains(read_file(path), "{\"line\":1,"));
   const Outcome nowhere = run.translate("a\\n", "--alignment " + run.folder.path("none") + "/a.html");
-  CHECK(nowhere.exit_code == 1);
-  CHECK(contains(nowhere.output, "none/a.html: cannot open: No such file or directory"));
+  CHECK(nowhere.exit_code == 2);
+  CHECK(contains(nowhere.output, "--alignment: there is no folder '" + run.folder.path("none") + "'"));
+  CHECK(contains(run.translate("a\\n", "--alignment /dev/stdout").output, "'/dev/stdout' must end in .html or .jsonl"));
+  CHECK(contains(run.translate("a\\n", "--alignment ''").output, "--alignment: is empty"));
+  const std::string metrics = read_file(run.path + "/metrics.jsonl");
+  const Outcome other = run.translate("a\\n", "--alignment " + run.path + "/metrics.jsonl");
+  CHECK(other.exit_code == 2);
+  CHECK(contains(other.output, "metrics.jsonl' is there and has no alignments"));
+  CHECK(read_file(run.path + "/metrics.jsonl") == metrics);
   const TrainedRun blind(" --set model.decoder_layers=0");
   const Outcome none = blind.translate("a\\n", "--alignment " + path);
   CHECK(none.exit_code == 2);

@@ -128,7 +128,7 @@ TEST_CASE("values are read in every kind, and what is not given keeps its defaul
                                  {"tags", {"a=1", "b 2"}},
                                  {"count", {"10"}},
                                  {"rate", {"1e-2"}},
-                                 {"title", {""}},
+                                 {"title", {"a b"}},
                                  {"limit", {"2"}},
                                  {"bound", {"-3.5"}},
                                  {"colour", {"dark_blue"}}});
@@ -136,7 +136,7 @@ TEST_CASE("values are read in every kind, and what is not given keeps its defaul
   CHECK(options.tags.values == std::vector<std::string>{"a=1", "b 2"});
   CHECK(options.count == 10);
   CHECK(options.rate == 0.01);
-  CHECK(options.title.empty());
+  CHECK(options.title == "a b");
   CHECK(options.limit == 2);
   CHECK(options.bound == -3.5);
   CHECK(options.colour == Colour::dark_blue);
@@ -154,6 +154,7 @@ TEST_CASE("every wrong value is told at once, with its option and what is allowe
   };
   CHECK(complaint({}).empty());
   CHECK(complaint({{"count", {"0"}}}) == "--count: must be in [1, 10]; got 0");
+  CHECK(complaint({{"title", {""}}}) == "--title: is empty");
   CHECK(complaint({{"count", {"2.5"}}}) == "--count: must be a whole number (in [1, 10]); got '2.5'");
   CHECK(complaint({{"limit", {"1"}}}) == "--limit: must be at least 2; got 1");
   CHECK(complaint({{"limit", {"null"}}}) == "--limit: must be a whole number (at least 2); got 'null'");

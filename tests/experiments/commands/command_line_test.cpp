@@ -186,12 +186,16 @@ TEST_CASE("a second signal, of either kind, ends the process at once") {
       " train " + place.config +
       " --set train.updates=3 --set task.train_size=20000 --set task.max_length=9"
       " --set train.batch_size=16000 --set train.accumulate=1000 --set train.checkpoint_every=1000 --out ";
-  // An update takes minutes here: what comes after the first signal comes within it.
+  // An update takes minutes here: what comes after the first signal comes within it. That is noted once SIGINT is no
+  // longer caught.
+  const std::string until_noted =
+      "while [ $((0x$(awk '/SigCgt/ {print $2}' /proc/$pid/status) & 2)) != 0 ]; do sleep 0.01; done; ";
   for (const char* second : {"INT", "TERM"}) {
     const std::string run = place.folder.path(second);
-    const Outcome outcome = shell(
-        "exec 3>/dev/null; " SURD_EXECUTABLE + large + run + " >&3 2>&3 & pid=$!; while [ ! -e " + run +
-        "/metrics.jsonl ]; do sleep 0.01; done; kill -INT $pid; sleep 0.05; kill -" + second + " $pid; wait $pid");
+    const Outcome outcome =
+        shell("exec 3>/dev/null; " SURD_EXECUTABLE + large + run + " >&3 2>&3 & pid=$!; while [ ! -e " + run +
+              "/metrics.jsonl ]; do sleep 0.01; done; kill -INT $pid; " + until_noted + "kill -" + second +
+              " $pid; wait $pid");
     CHECK(outcome.exit_code == (std::string(second) == "INT" ? 130 : 143));
     CHECK_FALSE(fs::exists(run + "/summary.json"));  // there was no time to write one
     CHECK(fs::is_empty(run + "/checkpoints"));

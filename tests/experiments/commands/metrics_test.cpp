@@ -120,6 +120,10 @@ TEST_CASE("BLEU is the same in training, in eval and of the translations themsel
   std::getline(compared, row);
   CHECK(heads == "finished  valid loss  tokens %  sequences %  BLEU    chrF2");
   CHECK(row.substr(45) == fmt::format("{:<6.2f}  {:.2f}", *last.bleu, *last.chrf));
+  REQUIRE(program("train " + config + " --set seed=2 --out " + run + "-2").exit_code == 0);
+  const Outcome of_seeds = program("compare " + run + " " + run + "-2");
+  CHECK(of_seeds.exit_code == 0);
+  CHECK(contains(of_seeds.output, "2/2"));
   const std::string translations = shell(SURD_EXECUTABLE " translate --checkpoint last " + run + " < " + source).output;
   const auto of_file = nlohmann::json::parse(
       program("bleu --json " + folder.write("t", translations) + " --reference " + target).output);
