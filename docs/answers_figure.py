@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 WIDTHS = {"32": "#0072b2", "64": "#009e73", "128": "#d55e00", "256": "#000000"}
-TITLES = ["Reversing: which factor learns fastest?", "At d = 64: the size of the sum, or the balance?"]
+TITLES = ["Reversing: which factor learns fastest?", "And in a grammar?", "At d = 64: size or balance?"]
 SMALLER, POSITIONS = "a sum of an eighth of the size", "relatively larger positions"
 
 
@@ -17,7 +17,7 @@ def number_of(level):
     return eval(level, {"__builtins__": {}, "sqrt": math.sqrt})  # pylint: disable=eval-used; our own studies' levels
 
 
-def curves(figure, study):
+def curves(figure, study, column):
     """Updates over a token's rms, one line a width; the factor 1 is a ring, sqrt(d) is at an rms of 1."""
     levels = {arm["name"]: arm["levels"] for arm in study["arms"]}
     points, rings = {}, []
@@ -32,24 +32,24 @@ def curves(figure, study):
         above = [(estimate["interval"][1] or estimate["value"]) - estimate["value"] for estimate in estimates]
         below = [estimate["value"] - estimate["interval"][0] for estimate in estimates]
         figure.add_trace(go.Scatter(
-            x=sizes, y=middle, name=f"d = {width}", mode="lines+markers", line={"color": colour},
+            x=sizes, y=middle, name=f"d = {width}", showlegend=column == 1, mode="lines+markers", line={"color": colour},
             error_y={"array": above, "arrayminus": below, "thickness": 1, "width": 3},
             marker={"symbol": ["circle" if e["bound"] == "exactly" else "triangle-up" for e in estimates], "size": 7}),
-            row=1, col=1)
+            row=1, col=column)
         without = min(range(len(sizes)), key=lambda i: abs(math.log(sizes[i] * math.sqrt(int(width)))))
         rings.append((sizes[without], middle[without]))
     figure.add_trace(go.Scatter(
-        x=[x for x, _ in rings], y=[y for _, y in rings], mode="markers", name="the factor 1",
-        marker={"symbol": "circle-open", "size": 17, "color": "#555", "line": {"width": 2}}), row=1, col=1)
+        x=[x for x, _ in rings], y=[y for _, y in rings], mode="markers", name="the factor 1", showlegend=column == 1,
+        marker={"symbol": "circle-open", "size": 17, "color": "#555", "line": {"width": 2}}), row=1, col=column)
     figure.add_trace(go.Scatter(x=[1, 1], y=[400, 2600], mode="lines", line={"dash": "dot", "color": "#555", "width": 1},
-                                showlegend=False), row=1, col=1)
+                                showlegend=False), row=1, col=column)
     figure.add_annotation(x=0, y=1, yref="y domain", text="the factor sqrt(d)", showarrow=False, xanchor="right",
-                          xshift=-4, row=1, col=1)
-    figure.update_xaxes(title="rms of a token where positions are added: factor / sqrt(d)", type="log",
+                          xshift=-4, row=1, col=column)
+    figure.update_xaxes(title="rms of a token: factor / sqrt(d)", type="log",
                         tickvals=[1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2], ticktext=["1/16", "1/8", "1/4", "1/2", "1", "2"],
-                        row=1, col=1)
-    figure.update_yaxes(title="updates to 97 % of the tokens, each rate tuned", type="log",
-                        tickvals=[250, 500, 1000, 2000], row=1, col=1)
+                        row=1, col=column)
+    figure.update_yaxes(title="updates to 97 % of the tokens, each rate tuned" if column == 1 else "", type="log",
+                        tickvals=[250, 500, 1000, 2000], row=1, col=column)
 
 
 def effects(figure, study):
@@ -60,25 +60,26 @@ def effects(figure, study):
         for hypothesis in study["hypotheses"]:
             task, norm, *rest = hypothesis["name"].split(", ")
             if rest and rest[0].startswith(what):
-                rows.append(f"{task},<br>{norm}")
+                rows.append(f"{task.replace('Replacing word', 'Word')},<br>{norm}")
                 found.append(hypothesis["checks"][0]["effect"])
         values = [effect["value"] for effect in found]
         figure.add_trace(go.Scatter(
             x=values, y=rows, mode="markers", name=name, marker={"color": colour, "size": 9},
             error_x={"array": [(e["interval"][1] or 3) - e["value"] for e in found],
-                     "arrayminus": [e["value"] - e["interval"][0] for e in found], "thickness": 1.5}), row=1, col=2)
-    figure.add_vline(x=1, line={"color": "#555", "width": 1}, row=1, col=2)
+                     "arrayminus": [e["value"] - e["interval"][0] for e in found], "thickness": 1.5}), row=1, col=3)
+    figure.add_vline(x=1, line={"color": "#555", "width": 1}, row=1, col=3)
     figure.update_xaxes(title="times the updates of sqrt(d)", type="log",
-                        tickvals=[0.5, 0.7, 1, 1.4, 2], range=[math.log10(0.55), math.log10(2.4)], row=1, col=2)
-    figure.update_yaxes(autorange="reversed", row=1, col=2)
+                        tickvals=[0.5, 0.7, 1, 1.4, 2], range=[math.log10(0.55), math.log10(2.4)], row=1, col=3)
+    figure.update_yaxes(autorange="reversed", row=1, col=3)
 
 
 def draw(results, browser, file):
     """Writes the picture `file`, with a browser that selenium drives."""
-    figure = make_subplots(rows=1, cols=2, subplot_titles=TITLES, horizontal_spacing=0.16, column_widths=[0.52, 0.48])
-    curves(figure, results.study("r12-factor-and-width"))
+    figure = make_subplots(rows=1, cols=3, subplot_titles=TITLES, horizontal_spacing=0.08, column_widths=[0.35, 0.35, 0.3])
+    curves(figure, results.study("r12-factor-and-width"), 1)
+    curves(figure, results.study("r12-factor-and-width-grammar"), 2)
     effects(figure, results.study("r11-three-effects"))
-    figure.update_layout(template="simple_white", width=980, height=460, margin={"l": 60, "r": 20, "t": 40, "b": 110},
+    figure.update_layout(template="simple_white", width=1180, height=460, margin={"l": 60, "r": 20, "t": 40, "b": 110},
                          legend={"orientation": "h", "y": -0.2, "x": -0.05, "font": {"size": 11}}, font={"size": 12})
     figure.update_annotations(font={"size": 13})
     figure.update_xaxes(title_font={"size": 12})

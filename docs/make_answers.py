@@ -207,7 +207,7 @@ def draw(charts, pictures, results, surd, folder):
     import answers_figure
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                     "--force-device-scale-factor=1.5", "--window-size=1000,1400",
+                     "--force-device-scale-factor=1.5", "--window-size=1300,1400",
                      "--host-resolver-rules=MAP * ~NOTFOUND"):
         options.add_argument(argument)
     folder.mkdir(parents=True, exist_ok=True)
