@@ -54,7 +54,8 @@ TEST_CASE("one checkpoint is its own average to the last bit") {
   const TemporaryDirectory directory;
   const std::string to = directory.path("average.safetensors");
   average_checkpoints({checkpoint_of(directory, 1, Real(0.1))}, to);
-  for (const Real x : read_safetensors(to).tensors.at("a")) CHECK(x == Real(0.1));
+  const auto file = read_safetensors(to);
+  for (const Real x : file.tensors.at("a")) CHECK(x == Real(0.1));
 }
 
 TEST_CASE("what cannot be averaged is refused, and nothing is written") {
