@@ -70,8 +70,8 @@ struct TranslateArguments : RunArguments {
     f("alignment", alignment,
       "write where each token of the best translation looks in the source, the attention weights of every decoder "
       "layer and head: NAME.html is a page of heat maps for a browser, of the first translations; NAME.jsonl has a "
-      "JSON "
-      "object for each, with line, text, source, target, and layers, each with its path (layer) and heads[H][T][S]",
+      "JSON object for each, with line, text, source, target, and layers, each with its path (layer) and "
+      "heads[H][T][S]",
       Unit{"file"});
     f("batch_size", batch_size, "lines decoded together", between(1, 1e5), Unit{"lines"});
     f.rule(n_best.value_or(1) <= beam, "n_best", "must not be above the beam; set --beam as high");

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 namespace surd {
@@ -90,7 +91,14 @@ std::string alignments_page(const std::vector<Alignment>& alignments, const std:
                                chart_library);
 }
 
-bool has_alignments(const std::string& text) { return text.empty() || text.rfind("{\"line\":", 0) == 0; }
+/// An empty file, too: that of no lines.
+bool holds_alignments(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) return file.eof();
+  const Json first = Json::parse(line, nullptr, false);
+  return first.is_object() && first.contains("target") && first.contains("layers");
+}
 
 }  // namespace
 
@@ -116,7 +124,7 @@ AlignmentFile::AlignmentFile(const std::string& path, std::string chart_library)
     : path_(path), chart_library_(std::move(chart_library)) {
   expect_output_file("--alignment", path, {".html", ".jsonl"});
   if (std::filesystem::path(path).extension() == ".html") return;
-  const bool replaceable = !path_exists(path) || has_alignments(read_file(path));
+  const bool replaceable = !path_exists(path) || holds_alignments(path);
   expect_usage(replaceable, "--alignment", "'{}' is there and has no alignments; name another file", path);
   lines_.emplace(path, O_WRONLY | O_CREAT | O_TRUNC);
 }

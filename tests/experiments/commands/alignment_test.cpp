@@ -86,6 +86,10 @@ TEST_CASE("an alignment that cannot be written is said, and what was translated 
   CHECK(other.exit_code == 2);
   CHECK(contains(other.output, "metrics.jsonl' is there and has no alignments"));
   CHECK(read_file(run.path + "/metrics.jsonl") == metrics);
+  const std::string translations = run.folder.path("translations.jsonl");
+  write_file_atomically(translations, run.translate("a\\n", "--json").output);
+  CHECK(contains(run.translate("a\\n", "--alignment " + translations).output, "is there and has no alignments"));
+  CHECK(run.translate("a\\n", "--alignment " + path).exit_code == 0);
   const TrainedRun blind(" --set model.decoder_layers=0");
   const Outcome none = blind.translate("a\\n", "--alignment " + path);
   CHECK(none.exit_code == 2);
