@@ -50,7 +50,7 @@ Json to_json(const std::vector<Section>& sections) {
   return list;
 }
 
-std::string chart_data(const std::vector<Section>& sections, Json more) {
+std::string chart_data(const std::vector<Section>& sections, const Json& more) {
   Json drawn = {{"charts", Json::array()}};
   for (const Section& section : sections)
     for (const Chart& chart : section.charts) drawn["charts"].push_back(to_json(chart));

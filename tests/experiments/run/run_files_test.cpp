@@ -1,3 +1,4 @@
+#include "experiments/config/config_error.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/metrics_reader.hpp"
 #include "tests/experiments/run/small_run.hpp"
@@ -212,7 +213,7 @@ TEST_CASE("the probe's records are of one batch of an update") {
     }
   }
   CHECK(seen.size() == 3 * 3 * 6);  // updates (1, 5 and 10), attentions, statistics
-  for (const auto& [record, times] : seen) CHECK_MESSAGE(times == 1, record);
+  for (const auto& record : seen) CHECK_MESSAGE(record.second == 1, record.first);
 }
 
 TEST_CASE("the probe watches update 1 and every multiple, before and after each is applied") {
@@ -247,7 +248,8 @@ TEST_CASE("watching changes no bit of training, and who does not watch has no pr
     const TensorFile off = read_safetensors(run.directory.path(std::string("off") + name)),
                      on = read_safetensors(run.directory.path(std::string("on") + name));
     REQUIRE(off.tensors.size() == on.tensors.size());
-    for (const auto& [key, tensor] : off.tensors) CHECK_MESSAGE(tensor == on.tensors.at(key), key);
+    for (const auto& parameter : off.tensors)
+      CHECK_MESSAGE(parameter.second == on.tensors.at(parameter.first), parameter.first);
   }
   CHECK(file("off/metrics.jsonl") == file("on/metrics.jsonl"));
 }

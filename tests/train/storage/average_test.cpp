@@ -62,7 +62,7 @@ TEST_CASE("what cannot be averaged is refused, and nothing is written") {
   const TemporaryDirectory directory;
   const std::string to = directory.path("average.safetensors"), one = checkpoint_of(directory, 10, 1);
   const auto refused = [&](const std::vector<std::string>& paths) {
-    const std::string message = message_of([&] { average_checkpoints(paths, to); });
+    std::string message = message_of([&] { average_checkpoints(paths, to); });
     CHECK_FALSE(path_exists(to));
     return message;
   };
