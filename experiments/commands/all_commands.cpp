@@ -34,6 +34,7 @@ static CommandTable all_commands() {
   COMMAND(add_study_extend);
   COMMAND(add_study_publish);
   COMMAND(add_study_work);
+  COMMAND(add_study_retry);
   COMMAND(add_study_status);
   COMMAND(add_study_report);
   COMMAND(add_study_export);

@@ -23,6 +23,8 @@ std::string spelled(std::string name) {
   return "--" + name;
 }
 
+std::string optional_positional(const std::string& field) { return field + "?"; }
+
 /// Visits a field list of single values; a command line cannot have any other kind of field.
 class ArgumentFields : public Fields {
  private:
@@ -51,8 +53,8 @@ class Describer : public ArgumentFields {
     argument.field = field.name;
     argument.help = field.help;
     argument.allowed = field.range.text();
-    argument.positional = includes(required_, field.name);
-    argument.required = argument.positional || includes(required_, spelled(field.name));
+    argument.required = includes(required_, field.name) || includes(required_, spelled(field.name));
+    argument.positional = includes(required_, field.name) || includes(required_, optional_positional(field.name));
     const std::string unit = upper_case(field.unit);
     if (argument.positional) {
       argument.spelling = unit.empty() ? upper_case(field.name) : unit;
@@ -152,7 +154,8 @@ std::vector<Argument> arguments_of(const std::function<void(Fields&)>& list, con
   std::vector<Argument> ordered;
   for (const std::string& name : required) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const Argument& argument) {
-      return argument.required && name == (argument.positional ? argument.field : argument.spelling);
+      if (!argument.required) return argument.positional && name == optional_positional(argument.field);
+      return name == (argument.positional ? argument.field : argument.spelling);
     });
     expect(found != all.end(), name, "is required, but not in the field list");
     if (found->positional) ordered.push_back(*found);

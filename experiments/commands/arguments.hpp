@@ -44,8 +44,9 @@ struct Argument {
 
 /// Makes arguments of the fields of a list: first the positionals, then the options in the order of the list.
 /// `required` says what must be given, a positional by the name of its field, an option by its spelling ("--source");
-/// the positionals are written in this order. Throws Error where one of these is not in the list, or where the list has
-/// a field that a command line cannot express.
+/// the positionals are written in this order. The name of a positional that may be left out, the last, ends in "?".
+/// Throws Error where one of these is not in the list, or where the list has a field that a command line cannot
+/// express.
 std::vector<Argument> arguments_of(const std::function<void(Fields&)>& list, const std::vector<std::string>& required);
 
 /// What was given for each field, by its name.

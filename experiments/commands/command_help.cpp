@@ -41,10 +41,14 @@ std::string written(const Argument& argument) {
 /// "surd score [OPTIONS] RUN --source FILE"
 std::string usage(const CommandRow& row, const std::string& program) {
   std::string text = program + " " + row.name;
-  const auto optional = [](const Argument& argument) { return !argument.required; };
-  if (std::any_of(row.arguments.begin(), row.arguments.end(), optional)) text += " [OPTIONS]";
-  for (const Argument& argument : row.arguments)
-    if (argument.required) text += " " + written(argument);
+  const auto option = [](const Argument& argument) { return !argument.required && !argument.positional; };
+  if (std::any_of(row.arguments.begin(), row.arguments.end(), option)) text += " [OPTIONS]";
+  for (const Argument& argument : row.arguments) {
+    if (argument.required)
+      text += " " + written(argument);
+    else if (argument.positional)
+      text += fmt::format(" [{}]", written(argument));
+  }
   return text;
 }
 

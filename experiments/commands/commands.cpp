@@ -19,7 +19,8 @@ A command ends with one of these exit codes:
 | 1 | failed |
 | 2 | usage or config: what was asked for cannot be, and nothing was done |
 | 3 | a run diverged |
-| 130, 143 | interrupted by SIGINT or SIGTERM, and saved |
+| 75 | of `surd study work`: stopped, and runs are left; another worker goes on |
+| 128 + N | interrupted by signal N, which was INT, TERM, USR1 or USR2, and saved |
 
 {})";
 

@@ -35,13 +35,11 @@ struct StudyFileArguments {
   std::string file;
   Texts settings;  ///< "a.b.c=value"
   bool quick = false;
-  std::optional<std::size_t> jobs;
 
   void fields(Fields& f) {
     f("study", file, "a study file, or one of a group of studies");
     f("set", settings, "a setting over the base config, e.g. model.d_model=128", Unit{"key=value"});
     f("quick", quick, "cut down as the study says, to try it");
-    f("jobs", jobs, "runs side by side [one a core]", between(1, 1024));
   }
 };
 

@@ -1,9 +1,5 @@
 #include "experiments/program/stop_signals.hpp"
 
-#include <signal.h>
-
-#include <initializer_list>
-
 namespace surd {
 namespace {
 
@@ -14,11 +10,11 @@ void handle(void (*handler)(int)) {
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  for (const int signal : stop_signals) sigaction(signal, &action, nullptr);
 }
 
 void note(int signal) {
-  handle(SIG_DFL);                // for both signals: a person who sends a second one, of either kind, wants an end
+  handle(SIG_DFL);                // for all of them: a person who sends a second one, of any kind, wants an end
   if (noted != 0) raise(signal);  // it came before the first one was noted
   noted = signal;
 }

@@ -1,9 +1,14 @@
 #pragma once
 
+#include <signal.h>
+
 namespace surd {
 
-/// As long as an object of this class lives, the first SIGINT or SIGTERM is only noted, so that a run can save and
-/// stop; the next one of either kind ends the process at once. There is at most one such object at a time.
+/// What a person at a terminal and schedulers send to a process that is to stop.
+inline constexpr int stop_signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+
+/// As long as an object of this class lives, the first stop signal is only noted, so that a run can save and stop; the
+/// next one of any kind ends the process at once. There is at most one such object at a time.
 class StopSignals {
  public:
   StopSignals();

@@ -21,6 +21,14 @@ EvaluationRecord evaluation_of(const JsonObject& line) {
   return record;
 }
 
+/// Two processes that wrote into one file are noticed by this.
+template <class Record>
+void add_after_last(std::vector<Record>& records, Record record, const JsonObject& line) {
+  line.require(records.empty() || record.update > records.back().update, "update {} comes after update {}",
+               record.update, records.empty() ? 0 : records.back().update);
+  records.push_back(std::move(record));
+}
+
 }  // namespace
 
 EvaluationRecord scores_of(const JsonObject& json) {
@@ -45,10 +53,10 @@ Metrics decode_metrics(const std::string& text, const std::string& name) {
                           way_out);
     const std::string event = line.text("event");
     if (event == "update") {
-      metrics.updates.push_back(update_of(line));
+      add_after_last(metrics.updates, update_of(line), line);
     } else {
       line.require(event == "evaluation", "'event' is neither \"update\" nor \"evaluation\"");
-      metrics.evaluations.push_back(evaluation_of(line));
+      add_after_last(metrics.evaluations, evaluation_of(line), line);
     }
   }
   return metrics;

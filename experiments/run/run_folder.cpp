@@ -26,7 +26,7 @@ bool RunFolder::only_prepared() const {
   if (!is_folder(path) || begun()) return false;
   const auto empty = [](const std::string& folder) { return is_folder(folder) && names_in(folder).empty(); };
   for (const std::string& name : names_in(path)) {
-    const bool ours = name == "lock" || name == "config.yaml.tmp" || name == "data.json.tmp" ||
+    const bool ours = name == "lock" || is_temporary_file(name, config()) || is_temporary_file(name, data()) ||
                       (name == "data.json" && path_exists(lock_file())) ||
                       (name == "vocabulary" && (path_exists(lock_file()) || empty(vocabulary()))) ||
                       (name == "checkpoints" && empty(checkpoints()));

@@ -131,7 +131,7 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
   // Everything that can be wrong with the config has been looked at; only now is anything written.
   folder.create();
   if (!resuming) {
-    request.lock = folder.lock();
+    if (!request.alone) request.lock = folder.lock();
     expect(!folder.begun(), folder.path, "another process has just begun a run in this folder; use another --out");
   }
   folder.clean();

@@ -18,6 +18,10 @@ surd_tests(study IN experiments/study LIBRARY commands FLOAT
   analysis_test.cpp
   comparisons_test.cpp
   decidability_test.cpp
+  execution/attempt_test.cpp
+  execution/leases_test.cpp
+  execution/work_command_test.cpp
+  execution/workers_test.cpp
   pilot_test.cpp
   report/forest_test.cpp
   report/report_test.cpp
@@ -35,6 +39,12 @@ surd_tests(study IN experiments/study LIBRARY commands FLOAT
   study_reuse_test.cpp
   study_running_test.cpp
   tuning_metrics_test.cpp)
+# A file system for LD_PRELOAD, which no sanitizer may look into.
+add_library(surd_file_system MODULE experiments/study/execution/file_system.cpp)
+target_link_libraries(surd_file_system PRIVATE surd_warnings ${CMAKE_DL_LIBS})
+target_compile_options(surd_file_system PRIVATE -fno-sanitize=all)
+add_dependencies(test_study surd_file_system)
+target_compile_definitions(test_study PRIVATE SURD_FILE_SYSTEM="$<TARGET_FILE:surd_file_system>")
 add_library(surd_report_fixture STATIC experiments/study/report/report_fixture.cpp)
 target_link_libraries(surd_report_fixture PUBLIC surd_study PRIVATE surd_warnings)
 surd_compile_quickly(surd_report_fixture)

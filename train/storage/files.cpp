@@ -8,11 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <optional>
+#include <random>
 #include <utility>
 
 namespace surd {
@@ -21,6 +24,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* temporary_suffix = ".tmp";
+
+/// A name of this call's own, so that two processes, on whatever machines, that write a file at once do not write into
+/// one temporary file.
+std::string temporary_name(const std::string& path) {
+  static std::atomic<unsigned> calls_so_far = 0;
+  std::random_device chance;
+  return fmt::format("{}.{:08x}-{}{}", path, chance(), ++calls_so_far, temporary_suffix);
+}
+
+std::string folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
 
 SystemCalls real_calls;
 SystemCalls* calls = &real_calls;
@@ -104,7 +120,7 @@ bool File::lock() {
 std::string read_file(const std::string& path) { return File(path, O_RDONLY).read(); }
 
 void write_file_atomically(const std::string& path, const std::string& bytes) {
-  const std::string temporary = path + temporary_suffix;
+  const std::string temporary = temporary_name(path);
   try {
     File file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
     file.write(bytes);
@@ -116,14 +132,53 @@ void write_file_atomically(const std::string& path, const std::string& bytes) {
     std::remove(temporary.c_str());
     throw;
   }
-  const fs::path folder = fs::path(path).parent_path();
-  sync_folder(folder.empty() ? "." : folder.string());
+  sync_folder(folder_of(path));
+}
+
+bool create_file(const std::string& path, const std::string& bytes) {
+  std::optional<File> file;
+  try {
+    file.emplace(path, O_WRONLY | O_CREAT | O_EXCL);
+  } catch (const Error&) {
+    if (errno == EEXIST) return false;
+    throw;
+  }
+  try {
+    file->write(bytes);
+    file->close();
+  } catch (...) {
+    std::remove(path.c_str());
+    throw;
+  }
+  return true;
+}
+
+bool rename_folder(const std::string& from, const std::string& to) {
+  if (calls->rename(from.c_str(), to.c_str()) != 0) {
+    if (errno == EEXIST || errno == ENOTEMPTY) return false;
+    // The answer to a call that succeeded may have been lost on the way from a server, and the call repeated.
+    const std::string why = reason();
+    expect(!path_exists(from) && path_exists(to), from, "cannot be renamed to {}: {}", to, why);
+  }
+  sync_folder(folder_of(to));
+  return true;
+}
+
+void make_folders(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  expect(!error, path, "cannot be made: {}", error.message());
 }
 
 void sync_folder(const std::string& folder) {
   File directory(folder, O_RDONLY | O_DIRECTORY);
   directory.sync();
   directory.close();
+}
+
+bool is_temporary_file(const std::string& name, const std::string& path) {
+  const std::string begin = fs::path(path).filename().string() + ".";
+  return name.rfind(begin, 0) == 0 && fs::path(name).extension() == temporary_suffix;
 }
 
 void remove_temporary_files(const std::string& folder) {

@@ -70,8 +70,23 @@ std::string read_file(const std::string& path);
 /// the old file is then as it was, or, where only the last step failed, the new one stands in its place.
 void write_file_atomically(const std::string& path, const std::string& bytes);
 
+/// Makes a file that is not there yet; false where one is, which stays as it was. Of several processes, on machines
+/// that share a file system too, one makes it. Throws Error with the system's reason.
+bool create_file(const std::string& path, const std::string& bytes);
+
+/// Gives a folder another name, under which there is nothing or an empty folder; false where there is more, and then
+/// both stay as they were. Of several processes that give one name to folders of theirs, one succeeds. It has
+/// its new name after a loss of power. Throws Error with the system's reason.
+bool rename_folder(const std::string& from, const std::string& to);
+
+/// Makes a folder, and those that it lies in, where they are not there. Throws Error with the system's reason.
+void make_folders(const std::string& path);
+
 /// Makes what was created, renamed or removed in a folder survive a loss of power. Throws Error.
 void sync_folder(const std::string& folder);
+
+/// Whether write_file_atomically(path) may leave a file of this name in the folder of `path` when it is killed.
+bool is_temporary_file(const std::string& name, const std::string& path);
 
 /// Removes the temporary files that write_file_atomically left in a folder when it was killed.
 void remove_temporary_files(const std::string& folder);

@@ -14,10 +14,12 @@ namespace surd {
 namespace {
 
 struct StudyCheckArguments : StudyFileArguments {
+  std::optional<std::size_t> jobs;
   std::string pilot;
 
   void fields(Fields& f) {
     StudyFileArguments::fields(f);
+    f("jobs", jobs, "runs side by side [one a core]", between(1, 1024));
     f("pilot", pilot, "a study's folder, whose runs tell what effects can be found", Unit{"folder"});
   }
 };

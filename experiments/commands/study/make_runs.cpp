@@ -4,7 +4,7 @@
 #include "experiments/program/exit_code.hpp"
 #include "experiments/study/execution/outlook.hpp"
 #include "experiments/study/execution/reuse.hpp"
-#include "experiments/study/execution/worker_pool.hpp"
+#include "experiments/study/execution/workers/worker_pool.hpp"
 #include "experiments/study/report/group_report.hpp"
 #include "experiments/study/report/write_report.hpp"
 

@@ -8,6 +8,7 @@
 #include "experiments/study/execution/reuse.hpp"
 #include "experiments/study/report/group_report.hpp"
 #include "experiments/study/report/write_report.hpp"
+#include "train/storage/files.hpp"
 
 #include <unistd.h>
 
@@ -25,15 +26,19 @@ struct StudyRunArguments : StudyFileArguments {
   bool dry_run = false;
   bool anyway = false;
   bool keep_checkpoints = false;
+  std::optional<std::size_t> jobs;
+  std::size_t retries = StudyFolder::default_retries;
   Texts reuse;
 
   void fields(Fields& f) {
     StudyFileArguments::fields(f);
+    f("jobs", jobs, "runs side by side [one a core]; 0: only begin the study, for surd study work", between(0, 1024));
     f("out", out, "folder of the study [runs/NAME]", Unit{"folder"});
     f("resume", resume, "go on with what is in the folder");
     f("dry_run", dry_run, "list the runs and make none");
     f("anyway", anyway, "even if no hypothesis can be decided");
-    f("keep_checkpoints", keep_checkpoints, "the runs keep their parameters");
+    f("keep_checkpoints", keep_checkpoints, "the runs keep their parameters, and go on where they were stopped");
+    f("retries", retries, "how often a run that failed is tried again", between(0, 1000));
     f("reuse", reuse, "take equal runs from another study's folder", Unit{"folder"});
   }
 };
@@ -112,7 +117,7 @@ int study_group_run(const StudyRunArguments& arguments) {
     if (ended > 128) return ended;
     code = std::max(code, ended);
   }
-  if (arguments.dry_run) return code;
+  if (arguments.dry_run || arguments.jobs == std::size_t{0}) return code;
   for (const std::string& line : answer_lines(group, write_group_report(group, folder))) console.line(line);
   console.line(fmt::format("\nreport      {}/report.html", folder));
   return code;
@@ -134,11 +139,16 @@ int run_study(const StudyRunArguments& arguments, bool in_group) {
   }
   if (!folder.begun()) {
     expect_decidable(study, arguments);
-    folder.freeze(source, study, arguments.keep_checkpoints, reuse);
+    folder.freeze(source, study, arguments.keep_checkpoints, reuse, arguments.retries);
   } else if (!reuse.empty()) {
     folder.add_reuse(reuse);
   }
 
+  if (arguments.jobs == std::size_t{0}) {
+    Console().line(fmt::format(
+        "begun; surd study work {0} makes its runs, and surd study report {0} writes what they say", folder.path()));
+    return exit_done;
+  }
   return make_runs(folder, study, arguments.jobs, in_group);
 }
 

@@ -7,11 +7,34 @@
 #include "experiments/study/report/group_report.hpp"
 
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <optional>
 
 namespace surd {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct StudyStatusArguments : GroupFolderArguments {
+  bool json = false;
+
+  void fields(Fields& f) {
+    GroupFolderArguments::fields(f);
+    f("json", json, "print one JSON object");
+  }
+};
+
+Json json_of(const StudyFolder& folder) {
+  const Study study = folder.study();
+  StudyResults results(folder, StudyResults::Parts::metrics);
+  const StudyCounts counts = count(study, folder, results);
+  return {{"planned", counts.planned},   {"at_most", runs_at_most(study)},
+          {"finished", counts.finished}, {"diverged", counts.diverged},
+          {"failed", counts.failed},     {"running", counts.running},
+          {"reused", counts.reused},     {"complete", counts.ended() == counts.planned}};
+}
 
 void print_status(const StudyFolder& folder) {
   const Study study = folder.study();
@@ -19,8 +42,20 @@ void print_status(const StudyFolder& folder) {
   for (const std::string& line : status_lines(study, folder, results)) fmt::print("{}\n", line);
 }
 
-int study_status_command(const GroupFolderArguments& arguments) {
+/// The status of a study, or of each study of a group that was begun, by its name.
+int print_json(const std::string& path, const std::optional<StudyGroup>& group) {
+  Json status = group ? Json::object() : json_of(StudyFolder(path));
+  if (group)
+    for (const std::filesystem::path& file : group->studies)
+      if (const StudyFolder study(path + "/" + file.stem().string()); study.begun())
+        status[file.stem().string()] = json_of(study);
+  fmt::print("{}\n", status.dump(2));
+  return exit_done;
+}
+
+int study_status_command(const StudyStatusArguments& arguments) {
   const auto group = group_in(arguments.folder);
+  if (arguments.json) return print_json(arguments.folder, group);
   if (!group) print_status(StudyFolder(arguments.folder));
   if (!group) return exit_done;
   fmt::print("{}", wrapped(group->question, "", "", screen_width));

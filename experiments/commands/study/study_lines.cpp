@@ -187,7 +187,7 @@ std::vector<std::string> failures(const Study& study, StudyResults& results) {
   std::size_t failed = 0;
   for (const PlannedRun& run : plan(study, results.known())) {
     const std::string id = run.id(study);
-    const RunResult* result = results.find(id);
+    const RunResult* result = results.outcome(id);
     if (result == nullptr || result->status != RunResult::Status::failed || ++failed > most_listed) continue;
     lines.push_back("failed      " + id);
     std::vector<std::string> message;
@@ -195,7 +195,7 @@ std::vector<std::string> failures(const Study& study, StudyResults& results) {
     for (const std::string& line : message) append(lines, wrapped(line, "            ", "            ", screen_width));
   }
   if (failed > most_listed) lines.push_back(fmt::format("and {} more", failed - most_listed));
-  if (failed > 0) lines.emplace_back("(remove the folder of a failed run, and --resume makes it again)");
+  if (failed > 0) lines.emplace_back("(surd study retry lets them be made again)");
   return lines;
 }
 
@@ -212,7 +212,7 @@ std::vector<std::string> status_lines(const Study& study, const StudyFolder& fol
   for (const PlannedRun& run : plan(study, results.known())) {
     StudyCounts& counts = arms[run.arm];
     ++counts.planned;
-    if (const RunResult* result = results.find(run.id(study))) {
+    if (const RunResult* result = results.outcome(run.id(study))) {
       counts.finished += result->status == RunResult::Status::finished;
       counts.diverged += result->status == RunResult::Status::diverged;
       counts.failed += result->status == RunResult::Status::failed;

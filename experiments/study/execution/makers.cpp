@@ -34,6 +34,15 @@ std::vector<std::pair<std::string, std::string>> facts_of(const std::vector<Make
   for (const Maker& maker : makers)
     for (const auto& [name, value] : maker.system) values[name].insert(value);
   for (const auto& [name, all] : values) facts.emplace_back(name, fmt::format("{}", fmt::join(all, "; ")));
+  if (makers.size() > 1) {  // which machines made what
+    for (const Maker& maker : makers) {
+      std::vector<std::string> own;
+      for (const auto& [name, value] : maker.system)
+        if (values[name].size() > 1) own.push_back(fmt::format("{} {}", name, value));
+      facts.emplace_back(fmt::format("{} run{}", maker.runs, maker.runs == 1 ? "" : "s"),
+                         fmt::format("{:.2g} core-hours; {}", maker.core_hours, fmt::join(own, ", ")));
+    }
+  }
   facts.emplace_back("runs", std::to_string(runs));
   facts.emplace_back("core-hours", fmt::format("{:.2g}", core_hours));
   return facts;

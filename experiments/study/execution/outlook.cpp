@@ -1,7 +1,7 @@
 #include "experiments/study/execution/outlook.hpp"
 
 #include "experiments/program/text_format.hpp"
-#include "experiments/study/execution/worker_pool.hpp"
+#include "experiments/study/execution/workers/worker_pool.hpp"
 
 #include <algorithm>
 #include <thread>

@@ -10,7 +10,7 @@
 
 /// The runs of a study: which there are, who makes them, and where they are kept. This room may use study/file and the
 /// rooms before it, but judges nothing: that is for verdicts/. Start here: plan() decides which runs are needed,
-/// work_on() in worker.hpp makes them, StudyFolder keeps them.
+/// work_on() in workers/worker.hpp makes them, StudyFolder keeps them.
 namespace surd {
 
 /// One run of a study.

@@ -4,13 +4,13 @@
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "experiments/run/system_info.hpp"
+#include "experiments/study/execution/run_files.hpp"
 #include "experiments/study/execution/study_json.hpp"
 #include "train/storage/json_object.hpp"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 namespace surd {
 namespace {
@@ -22,18 +22,6 @@ std::string absolute(const std::string& folder) {
   const fs::path path = fs::weakly_canonical(folder, error);
   expect_usage(!error, folder, "cannot be looked up: {}", error.message());
   return path.string();
-}
-
-/// The ids of all runs that have ended in a study's folder, whatever study that is.
-std::vector<std::string> ended_runs(const StudyFolder& folder) {
-  std::vector<std::string> ids;
-  std::error_code error;
-  for (auto entry = fs::recursive_directory_iterator(folder.runs(), error);
-       !error && entry != fs::recursive_directory_iterator(); entry.increment(error))
-    if (entry->path().filename() == "outcome.json")
-      ids.push_back(entry->path().parent_path().lexically_relative(folder.runs()).generic_string());
-  std::sort(ids.begin(), ids.end());
-  return ids;
 }
 
 /// What decides the bits of a run beside its config and its data.
@@ -48,17 +36,6 @@ bool same_system(const std::vector<std::pair<std::string, std::string>>& system,
   return std::all_of(system.begin(), system.end(), [&](const auto& fact) {
     return fact.second != "unknown" && summary.has(fact.first) && summary.text(fact.first) == fact.second;
   });
-}
-
-void copy_file(const std::string& from, const std::string& to) {
-  File(to, O_WRONLY | O_CREAT | O_TRUNC).write(read_file(from));
-}
-
-void copy_folder(const std::string& from, const std::string& to) {
-  std::error_code error;
-  fs::create_directories(to, error);
-  expect(!error, to, "cannot be made: {}", error.message());
-  for (const std::string& name : names_in(from)) copy_file(from + "/" + name, to + "/" + name);
 }
 
 }  // namespace
@@ -99,7 +76,8 @@ ReusableRuns::ReusableRuns(const std::vector<std::string>& folders, bool with_ch
   for (const std::string& path : folders) {
     const StudyFolder folder(path);
     if (!folder.begun() || (with_checkpoints && !folder.keep_checkpoints())) continue;
-    for (const std::string& id : ended_runs(folder)) {
+    const auto ended = folder.ended();
+    for (const std::string& id : std::set<std::string>(ended.begin(), ended.end())) {
       const std::string config = RunFolder(folder.run(id)).config();
       if (path_exists(config)) by_config_[hash_of(read_file(config))].push_back({folder, id});
     }
@@ -114,10 +92,10 @@ std::optional<ReusableRuns::Source> ReusableRuns::find(const RunConfig& config) 
   for (const Source& source : found->second) {
     try {
       const RunFolder run(source.path());
-      if (source.folder.read_outcome(source.id).status == RunResult::Status::failed) continue;
+      if (read_outcome(source.path()).status == RunResult::Status::failed) continue;
       const JsonObject summary(read_file(run.summary()), run.summary(), "it was changed");
       if (summary.count("resumed_at") == 0 && same_system(system_, summary) && read_file(run.config()) == text &&
-          source.folder.logs_unchanged(source.id) && same_data(source, config))
+          logs_unchanged(source.path()) && same_data(source, config))
         return source;
     } catch (const Error&) {  // a file is missing or damaged: the run is made instead
     }
@@ -136,20 +114,12 @@ bool ReusableRuns::same_data(const Source& source, const RunConfig& config) cons
 }
 
 bool ReusableRuns::copy(const Source& source, const std::string& run) const {
-  const RunFolder from(source.path()), to(unfinished_copy(run));
-  std::error_code error;
   try {
-    fs::remove_all(to.path, error);
-    copy_folder(from.vocabulary(), to.vocabulary());
-    if (with_checkpoints_) copy_folder(from.checkpoints(), to.checkpoints());
-    for (const char* name : {"config.yaml", "data.json", "metrics.jsonl", "probe.jsonl", "summary.json", "log.txt"})
-      if (path_exists(from.path + "/" + name)) copy_file(from.path + "/" + name, to.path + "/" + name);
-    fs::rename(to.path, run, error);
-    if (!error) return true;
+    copy_run_files(source.path(), run, with_checkpoints_);
+    return true;
   } catch (const Error&) {  // removed meanwhile, or no room: whoever makes the run will say so
+    return false;
   }
-  fs::remove_all(to.path, error);
-  return false;
 }
 
 std::size_t reusable(const Study& study, const KnownResults& known, const ReusableRuns& runs) {
@@ -163,7 +133,5 @@ std::size_t reusable(const Study& study, const KnownResults& known, const Reusab
   }
   return count;
 }
-
-std::string unfinished_copy(const std::string& run) { return run + ".copy"; }
 
 }  // namespace surd

@@ -37,8 +37,7 @@ class ReusableRuns {
   /// A run of this config that can be taken. A damaged one cannot.
   std::optional<Source> find(const RunConfig& config) const;
 
-  /// Copies the run's files into the folder `run`, which must not be there: all or nothing, whenever it is killed.
-  /// False where they cannot be copied.
+  /// Copies the run's files into a folder that is there. False where they cannot be copied, all of them.
   bool copy(const Source& source, const std::string& run) const;
 
  private:
@@ -52,8 +51,5 @@ class ReusableRuns {
 
 /// How many of the runs that are planned so far, and have not ended, can be taken.
 std::size_t reusable(const Study& study, const KnownResults& known, const ReusableRuns& runs);
-
-/// Where copy() keeps an unfinished copy, which nobody needs after it was killed.
-std::string unfinished_copy(const std::string& run);
 
 }  // namespace surd

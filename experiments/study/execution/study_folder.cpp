@@ -2,32 +2,42 @@
 
 #include "experiments/config/settings.hpp"
 #include "experiments/program/usage_error.hpp"
-#include "experiments/run/run_folder.hpp"
+#include "experiments/study/execution/run_files.hpp"
 #include "experiments/study/execution/study_json.hpp"
-#include "train/storage/json_object.hpp"
+#include "experiments/study/execution/workers/leases.hpp"
+#include "train/storage/files.hpp"
 
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <optional>
+#include <functional>
+#include <utility>
 
 namespace surd {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+void remove_if_there(const std::string& path) {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
 
-// Of a run: what the study judges it by.
-constexpr const char* metrics_file = "metrics.jsonl";
-constexpr const char* probe_file = "probe.jsonl";
+bool is_seed(const std::string& name) {
+  constexpr std::string_view prefix = "seed-";
+  return name.size() > prefix.size() && name.rfind(prefix, 0) == 0 &&
+         name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+}
 
-void make_folder(const fs::path& folder) {
+/// Calls f(id) for each folder of a run beneath `runs`, which are those called seed-N.
+void for_each_run(const std::string& runs, const std::function<void(const std::string&)>& f) {
   std::error_code error;
-  fs::create_directories(folder, error);
-  expect(!error, folder.string(), "cannot be made: {}", error.message());
+  for (auto entry = fs::recursive_directory_iterator(runs, error);
+       !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (!entry->is_directory(error) || !is_seed(entry->path().filename().string())) continue;
+    entry.disable_recursion_pending();
+    f(entry->path().lexically_relative(runs).generic_string());
+  }
 }
 
 /// Throws UsageError where no study was begun in a folder.
@@ -93,70 +103,6 @@ Settings content(const fs::path& file, const Study& study, const StudySource& so
   return all;
 }
 
-void sync_if_there(const std::string& file) {
-  if (path_exists(file)) File(file, O_RDWR).sync();
-}
-
-/// The text of a file of a run that has ended, or nothing where the run left none. Throws Error where the file is not
-/// what it was then.
-std::optional<std::string> left_by_run(const std::string& folder, const char* name, const JsonObject& outcome) {
-  const std::string file = folder + "/" + name;
-  std::optional<std::string> text;
-  if (path_exists(file)) text = read_file(file);
-  if (!outcome.has("hashes")) return text;  // written by an older version
-  const JsonObject hashes = outcome.object("hashes");
-  expect(hashes.has(name) == text.has_value() && (!text || hash_of(*text) == hashes.text(name)), file,
-         "was changed after the run; remove the run's folder, and it is made again by --resume");
-  return text;
-}
-
-std::map<std::uint64_t, double> evaluation_seconds_of(const JsonObject& summary) {
-  std::map<std::uint64_t, double> seconds;
-  if (!summary.has("evaluation_seconds")) return seconds;  // written by an older version
-  for (const auto& [key, value] : summary.object("evaluation_seconds").reals()) {
-    std::uint64_t update = 0;
-    const auto read = std::from_chars(key.data(), key.data() + key.size(), update);
-    summary.require(read.ec == std::errc() && read.ptr == key.data() + key.size(),
-                    "'evaluation_seconds' has '{}' for the number of an update", key);
-    seconds[update] = value;
-  }
-  return seconds;
-}
-
-JsonObject outcome_of(const StudyFolder& folder, const std::string& id) {
-  const std::string file = folder.outcome(id);
-  return {read_file(file), file, "remove the folder, and the run is made again"};
-}
-
-/// The evaluations of a summary on further splits.
-std::map<std::string, EvaluationRecord> splits_of(const JsonObject& summary) {
-  std::map<std::string, EvaluationRecord> splits;
-  if (!summary.has("splits")) return splits;  // the run diverged, or an older version made it
-  const JsonObject all = summary.object("splits");
-  for (const std::string& name : all.keys()) {
-    const JsonObject split = all.object(name);
-    splits[name] = scores_of(split);
-    splits[name].update = summary.count("updates");
-  }
-  return splits;
-}
-
-/// A hash of a summary's evaluations on further splits; "" where there are none. The times in a summary are left out,
-/// so that equal runs have equal hashes.
-std::string hash_of_splits(const std::string& summary_file) {
-  if (!path_exists(summary_file)) return "";
-  const Json summary = Json::parse(read_file(summary_file), nullptr, false);
-  if (!summary.is_object() || !summary.contains("splits") || summary["splits"].empty()) return "";
-  return hash_of(summary["splits"].dump());
-}
-
-std::size_t lines_of(const std::string& file) {
-  std::size_t lines = 0;
-  if (path_exists(file))
-    for (const char c : read_file(file)) lines += c == '\n';
-  return lines;
-}
-
 }  // namespace
 
 bool StudyFolder::begun() const { return path_exists(study_json_file(path_)); }
@@ -164,16 +110,16 @@ bool StudyFolder::begun() const { return path_exists(study_json_file(path_)); }
 bool StudyFolder::only_prepared() const {
   if (begun()) return false;
   for (const std::string& name : names_in(path_))
-    if (name != "study.yaml" && name != "study.yaml.tmp" && name != "base" && name != "study.json.tmp" &&
-        (name != "runs" || !names_in(runs()).empty()))
+    if (name != "study.yaml" && !is_temporary_file(name, study_file()) && name != "base" &&
+        !is_temporary_file(name, study_json_file(path_)) && (name != "runs" || !names_in(runs()).empty()))
       return false;
   return true;
 }
 
 void StudyFolder::freeze(const StudySource& source, const Study& study, bool keep_checkpoints,
-                         const std::vector<std::string>& reuse) const {
-  make_folder(base_folder(path_));
-  make_folder(runs());
+                         const std::vector<std::string>& reuse, std::size_t retries) const {
+  make_folders(base_folder(path_));
+  make_folders(runs());
   write_file_atomically(study_file(), read_file(source.file.string()));
   std::vector<std::string> hashes;
   for (const fs::path& file : study.base.extended_files()) {
@@ -189,7 +135,9 @@ void StudyFolder::freeze(const StudySource& source, const Study& study, bool kee
                           hash_of(read_file(study_file())),
                           hashes,
                           reuse,
-                          {}});
+                          {},
+                          retries,
+                          current_layout});
 }
 
 StudySource StudyFolder::source() const {
@@ -206,8 +154,9 @@ std::vector<std::vector<std::uint64_t>> StudyFolder::extensions() const { return
 
 void StudyFolder::extend(std::size_t seeds) const {
   expect_begun(*this);
-  File guard(path_ + "/study.json.lock", O_RDWR | O_CREAT);
-  expect_usage(guard.lock(), path_, "is being extended by another process; wait until that has begun its runs");
+  Leases guard(path_);
+  expect_usage(guard.take("study.json"), path_,
+               "is being extended by another process; wait until that has begun its runs");
   Beginning begun = read_beginning(path_);
   const Study before = study_of(*this, begun);
   expect_usage(begun.more_seeds.size() + 1 < before.looks, path_,
@@ -221,6 +170,8 @@ void StudyFolder::extend(std::size_t seeds) const {
 std::string StudyFolder::begun_from() const { return read_beginning(path_).file; }
 
 bool StudyFolder::keep_checkpoints() const { return read_beginning(path_).keep_checkpoints; }
+
+std::size_t StudyFolder::retries() const { return read_beginning(path_).retries; }
 
 std::vector<std::string> StudyFolder::reuse() const { return read_beginning(path_).reuse; }
 
@@ -239,117 +190,80 @@ std::string StudyFolder::difference(const Study& other, const StudySource& other
 
 bool StudyFolder::ended(const std::string& id) const { return path_exists(outcome(id)); }
 
-std::unique_ptr<File> StudyFolder::claim(const std::string& id) const {
-  make_folder(fs::path(claim_file(id)).parent_path());
-  auto file = std::make_unique<File>(claim_file(id), O_RDWR | O_CREAT);
-  // Whoever had it may have ended the run and removed the file between our two looks.
-  if (!file->lock() || ended(id)) return nullptr;
-  return file;
+std::unordered_set<std::string> StudyFolder::ended() const {
+  std::unordered_set<std::string> ids;
+  // Of surd 0.1.0 the folder of a run was there before it ended.
+  const bool all = !begun() || read_beginning(path_).layout >= current_layout;
+  for_each_run(runs(), [&](const std::string& id) {
+    if (all || ended(id)) ids.insert(id);
+  });
+  return ids;
 }
 
-bool StudyFolder::claimed(const std::string& id) const {
-  try {
-    return path_exists(claim_file(id)) && !File(claim_file(id), O_RDWR).lock();
-  } catch (const Error&) {  // removed between our two looks
-    return false;
+void StudyFolder::upgrade() const {
+  Beginning begun = read_beginning(path_);
+  if (begun.layout >= current_layout) return;
+  std::vector<std::string> unfinished;
+  for_each_run(runs(), [&](const std::string& id) {
+    if (!ended(id)) unfinished.push_back(id);
+  });
+  for (const std::string& id : unfinished) {
+    const std::string claim = run(id) + ".claim";
+    expect(!path_exists(claim) || File(claim, O_RDWR).lock(), run(id),
+           "is being made by a worker of surd 0.1.0; stop that first");
+    make_folders(attempts(id));
+    rename_folder(run(id), attempts(id) + "/surd-0.1.0");
+    remove_if_there(claim);
   }
+  begun.layout = current_layout;
+  write_beginning(path_, begun);
 }
 
-void StudyFolder::end(const std::string& id, RunResult::Status status, const std::string& message,
-                      const RunConfig& config, const std::string& reused_from) const {
-  make_folder(run(id));
-  for (const char* name : {"/config.yaml", "/metrics.jsonl", "/probe.jsonl", "/summary.json", "/log.txt"})
-    sync_if_there(run(id) + name);
-  Json hashes = Json::object();  // of what the study is judged by
-  for (const char* name : {metrics_file, probe_file})
-    if (const std::string file = run(id) + "/" + name; path_exists(file)) hashes[name] = hash_of(read_file(file));
-  if (const std::string hash = hash_of_splits(RunFolder(run(id)).summary()); !hash.empty()) hashes["splits"] = hash;
-  Json json{{"status", name_of(status)},
-            {"message", message},
-            {"updates", config.train.updates},
-            {"vocabulary", lines_of(run(id) + "/vocabulary/target.txt")},
-            {"hashes", hashes}};
-  if (!reused_from.empty()) json["reused_from"] = reused_from;
-  write_file_atomically(outcome(id), json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  std::error_code ignored;
-  fs::remove(claim_file(id), ignored);
+void StudyFolder::tidy() const {
+  for (const char* name : {"/attempts", "/leases", "/workers"}) remove_if_there(path_ + name);
 }
 
-bool StudyFolder::logs_unchanged(const std::string& id) const {
-  const JsonObject outcome = outcome_of(*this, id);
-  if (!outcome.has("hashes")) return false;  // nobody can tell
-  const JsonObject hashes = outcome.object("hashes");
-  for (const char* name : {metrics_file, probe_file}) {
-    const std::string file = run(id) + "/" + name;
-    const bool there = path_exists(file);
-    if (there != hashes.has(name) || (there && hash_of(read_file(file)) != hashes.text(name))) return false;
+std::size_t StudyFolder::retry_failed() const {
+  std::size_t count = 0;
+  for (const std::string& id : ended()) {
+    if (read_outcome(run(id)).status != RunResult::Status::failed) continue;
+    // Its new name is that of no attempt, so that it counts for nothing, and its log can be read.
+    make_folders(path_ + "/failed/" + fs::path(id).parent_path().string());
+    std::string to;
+    for (std::size_t number = 1; to.empty() || path_exists(to); ++number)
+      to = fmt::format("{}/failed/{}.{}", path_, id, number);
+    count += rename_folder(run(id), to);
   }
-  const std::string splits = hash_of_splits(RunFolder(run(id)).summary());
-  return splits == (hashes.has("splits") ? hashes.text("splits") : "");
+  return count;
 }
 
-RunResult StudyFolder::read_outcome(const std::string& id) const {
-  const JsonObject outcome = outcome_of(*this, id);
-  RunResult result;
-  const std::string status = outcome.text("status");
-  const auto names = names_of(result.status);
-  const auto name = std::find(names.begin(), names.end(), status);
-  outcome.require(name != names.end(), "'status' is none of {}", fmt::join(names, ", "));
-  result.status = static_cast<RunResult::Status>(name - names.begin());
-  result.message = outcome.text("message");
-  result.updates = outcome.count("updates");
-  result.vocabulary = outcome.count("vocabulary");
-  if (outcome.has("reused_from")) result.reused_from = outcome.text("reused_from");
-  return result;
-}
+StudyResults::StudyResults(StudyFolder folder, Parts parts) : folder_(std::move(folder)), parts_(parts) { refresh(); }
 
 const RunResult* StudyResults::find(const std::string& id) {
   if (const auto found = results_.find(id); found != results_.end()) return &found->second;
-  if (!folder_.ended(id)) return nullptr;
-  const std::string folder = folder_.run(id);
-  const JsonObject outcome = outcome_of(folder_, id);
-  RunResult result = folder_.read_outcome(id);
-  if (const auto text = left_by_run(folder, metrics_file, outcome))
-    result.metrics = decode_metrics(*text, folder + "/" + metrics_file);
-  const bool finished = result.status == RunResult::Status::finished;
-  const std::string summary_file = RunFolder(folder).summary();
-  if (finished || (result.status == RunResult::Status::diverged && path_exists(summary_file))) {
-    expect(path_exists(summary_file), summary_file,
-           "is missing; remove the run's folder, and it is made again by --resume");
-    const JsonObject summary(read_file(summary_file), summary_file, "remove the run's folder, and it is made again");
-    result.summary = summary.numbers();
-    result.system = summary.texts();
-    result.evaluation_seconds = evaluation_seconds_of(summary);
-    result.splits = splits_of(summary);
-    if (outcome.has("hashes")) {
-      const JsonObject hashes = outcome.object("hashes");
-      expect(hash_of_splits(summary_file) == (hashes.has("splits") ? hashes.text("splits") : ""), summary_file,
-             "was changed after the run; remove the run's folder, and it is made again by --resume");
-    }
-    const auto& evaluations = result.metrics.evaluations;
-    expect(!finished || (!evaluations.empty() && evaluations.back().update == summary.count("updates")),
-           folder + "/" + metrics_file,
-           "does not reach update {}, where the run ended; remove the run's folder, and it is made again by --resume",
-           summary.count("updates"));
-  }
-  if (parts_ == Parts::all)
-    if (const auto text = left_by_run(folder, probe_file, outcome))
-      result.probe = decode_probe(*text, folder + "/" + probe_file);
-  return &results_.emplace(id, std::move(result)).first->second;
+  if (!ended(id)) return nullptr;
+  return &results_.emplace(id, read_result(folder_.run(id), parts_ == Parts::all)).first->second;
+}
+
+const RunResult* StudyResults::outcome(const std::string& id) {
+  if (const auto found = outcomes_.find(id); found != outcomes_.end()) return &found->second;
+  if (!ended(id)) return nullptr;
+  return &outcomes_.emplace(id, read_outcome(folder_.run(id))).first->second;
 }
 
 StudyCounts count(const Study& study, const StudyFolder& folder, StudyResults& results) {
   StudyCounts counts;
+  results.refresh();
   for (const PlannedRun& run : plan(study, results.known())) {
     const std::string id = run.id(study);
     ++counts.planned;
-    if (const RunResult* result = results.find(id)) {
+    if (const RunResult* result = results.outcome(id)) {
       counts.finished += result->status == RunResult::Status::finished;
       counts.diverged += result->status == RunResult::Status::diverged;
       counts.failed += result->status == RunResult::Status::failed;
       counts.reused += !result->reused_from.empty();
     } else {
-      counts.running += folder.claimed(id);
+      counts.running += leased(folder.path(), id);
     }
   }
   return counts;

@@ -2,12 +2,11 @@
 
 #include "experiments/study/execution/plan.hpp"
 #include "experiments/study/file/read_study.hpp"
-#include "train/storage/files.hpp"
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace surd {
@@ -18,12 +17,12 @@ namespace surd {
 ///     base/               copies of the files that its base config extends: 1.yaml, 2.yaml, ...
 ///     study.json          where it came from, --set, --quick, --reuse; written last, so that it makes the folder a
 ///                         study's
-///     runs/ID/            a run folder; log.txt, what it printed; outcome.json, written last: how it ended
-///     runs/ID.claim       held (flock) by the worker that is at this run
+///     runs/ID/            a run that has ended: a run folder with log.txt, what it printed, and outcome.json, how it
+///                         ended
+///     attempts/, leases/, workers/    runs that are being made, and by whom; see Attempt and Leases
 ///
-/// Any number of workers may work on a study at the same time. A run counts once its outcome.json is there. When a
-/// worker takes a run that was begun and has none, it removes what is in the run's folder, or, where the study keeps
-/// checkpoints, resumes the run.
+/// Any number of workers may work on a study at the same time, on any machines that share the folder. A run counts once
+/// its folder is there: it gets its name when all is written, and is never changed or removed after that.
 class StudyFolder {
  public:
   explicit StudyFolder(std::string folder) : path_(std::move(folder)) {}
@@ -35,13 +34,16 @@ class StudyFolder {
   bool only_prepared() const;
   /// Writes what the study is made from, and the studies whose runs it may take. Throws Error.
   void freeze(const StudySource& source, const Study& study, bool keep_checkpoints,
-              const std::vector<std::string>& reuse = {}) const;
+              const std::vector<std::string>& reuse = {}, std::size_t retries = default_retries) const;
+  static constexpr std::size_t default_retries = 2;
   /// The study as it was frozen, with the seeds that it was extended by. Throws UsageError where none was begun here.
   Study study() const;
   /// Adds so many seeds to the study, for another look at its verdicts. Workers that are at it go on with those they
   /// know. Throws UsageError where its looks are used up.
   void extend(std::size_t seeds) const;
   bool keep_checkpoints() const;
+  /// How often a run that failed is tried again, unless its config was what was wrong.
+  std::size_t retries() const;
   /// The folders of the studies whose runs it may take, as they were named by --reuse, with absolute paths.
   std::vector<std::string> reuse() const;
   /// Adds to them those that are not among them. Throws Error.
@@ -52,23 +54,18 @@ class StudyFolder {
   std::string runs() const { return path_ + "/runs"; }
   std::string run(const std::string& id) const { return runs() + "/" + id; }
   std::string outcome(const std::string& id) const { return run(id) + "/outcome.json"; }
-  std::string log(const std::string& id) const { return run(id) + "/log.txt"; }
-  std::string claim_file(const std::string& id) const { return run(id) + ".claim"; }
+  std::string attempts(const std::string& id) const { return path_ + "/attempts/" + id; }
 
   bool ended(const std::string& id) const;
-  /// Keeps every other worker from this run until the result is destroyed, or this process and its children end. Null
-  /// where another worker has the run, or where it has ended.
-  std::unique_ptr<File> claim(const std::string& id) const;
-  /// Whether a worker is making this run.
-  bool claimed(const std::string& id) const;
-  /// Writes outcome.json, after syncing what else the run left: once it is there, the run counts. `reused_from` is the
-  /// run folder of another study that it was taken from, if it was. Throws Error.
-  void end(const std::string& id, RunResult::Status status, const std::string& message, const RunConfig& config,
-           const std::string& reused_from = "") const;
-  /// Whether the logs of a run that has ended are those that it ended with. Throws Error where outcome.json is damaged.
-  bool logs_unchanged(const std::string& id) const;
-  /// How a run has ended: what its outcome.json says, and no more. Throws Error where that is damaged.
-  RunResult read_outcome(const std::string& id) const;
+  /// The ids of all runs that have ended, found by listing folders and not by asking for each run.
+  std::unordered_set<std::string> ended() const;
+  /// Moves what surd 0.1.0 left of runs that it did not end to where attempts are, so that they can be gone on with.
+  /// Throws Error where one of its workers is still at a run.
+  void upgrade() const;
+  /// Removes what is of no use once all runs have ended: remains of attempts and leases.
+  void tidy() const;
+  /// Lets runs that failed be made again, and returns how many these are. Throws Error.
+  std::size_t retry_failed() const;
 
   /// The study file and settings that the study was begun with, as they were frozen here.
   StudySource source() const;
@@ -88,10 +85,16 @@ class StudyFolder {
 class StudyResults {
  public:
   enum class Parts { metrics, all };  ///< whether probe.jsonl is read too, which may be large
-  explicit StudyResults(StudyFolder folder, Parts parts = Parts::all) : folder_(std::move(folder)), parts_(parts) {}
+  explicit StudyResults(StudyFolder folder, Parts parts = Parts::all);
 
-  /// Null where the run has not ended. Throws Error for a damaged file.
+  /// Looks which runs have ended by now.
+  void refresh() { ended_ = folder_.ended(); }
+  /// Whether it had ended at the last refresh().
+  bool ended(const std::string& id) const { return ended_.count(id) > 0; }
+  /// Null where the run had not ended at the last refresh(). Throws Error for a damaged file.
   const RunResult* find(const std::string& id);
+  /// The same without its metrics and summary: what outcome.json says.
+  const RunResult* outcome(const std::string& id);
   /// find() in the form that plan() and analyse() take. This object must outlive what is returned.
   KnownResults known() {
     return [this](const std::string& id) { return find(id); };
@@ -100,7 +103,8 @@ class StudyResults {
  private:
   StudyFolder folder_;
   Parts parts_;
-  std::map<std::string, RunResult> results_;
+  std::unordered_set<std::string> ended_;
+  std::map<std::string, RunResult> results_, outcomes_;
 };
 
 /// How many runs are planned so far, and how many of them have ended in which way or are being made.
@@ -109,6 +113,7 @@ struct StudyCounts {
   std::size_t reused = 0;  ///< of those that have ended: taken from another study
   std::size_t ended() const { return finished + diverged + failed; }
 };
+/// Refreshes the results.
 StudyCounts count(const Study& study, const StudyFolder& folder, StudyResults& results);
 
 }  // namespace surd

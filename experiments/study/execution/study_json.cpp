@@ -1,5 +1,6 @@
 #include "experiments/study/execution/study_json.hpp"
 
+#include "experiments/study/execution/study_folder.hpp"
 #include "train/storage/files.hpp"
 #include "train/storage/json_object.hpp"
 
@@ -57,6 +58,8 @@ Beginning read_beginning(const std::string& folder) {
   origin.require(lists.is_array() && std::all_of(lists.begin(), lists.end(), is_seeds),
                  "'more_seeds' is no list of lists of seeds");
   begun.more_seeds = lists.get<std::vector<std::vector<std::uint64_t>>>();
+  begun.retries = origin.has("retries") ? origin.count("retries") : StudyFolder::default_retries;
+  if (origin.has("layout")) begun.layout = origin.count("layout");
   return begun;
 }
 
@@ -70,7 +73,9 @@ void write_beginning(const std::string& folder, Beginning begun) {
             {"hash", begun.hash},
             {"base_hashes", begun.base_hashes},
             {"keep_checkpoints", begun.keep_checkpoints},
-            {"reuse", begun.reuse}};
+            {"reuse", begun.reuse},
+            {"retries", begun.retries},
+            {"layout", begun.layout}};
   if (!begun.more_seeds.empty()) json["more_seeds"] = begun.more_seeds;
   write_file_atomically(study_json_file(folder), json.dump(2) + "\n");
 }

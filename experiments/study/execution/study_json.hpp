@@ -18,6 +18,8 @@ std::string base_copy(const std::string& folder, std::size_t i);
 /// What to do where study.json is not what it was.
 inline constexpr const char* damaged_study_json = "it was changed or damaged; begin the study again in another folder";
 
+inline constexpr std::size_t current_layout = 2;
+
 /// What study.json says of a study that was begun.
 struct Beginning {
   std::string file;  ///< the study file itself
@@ -28,6 +30,8 @@ struct Beginning {
   std::vector<std::string> base_hashes;  ///< of the copies that the base extends; none in a folder of surd 0.1.0
   std::vector<std::string> reuse;
   std::vector<std::vector<std::uint64_t>> more_seeds;
+  std::size_t retries = 0;
+  std::size_t layout = 1;  ///< of the folder's runs: 1, those of surd 0.1.0, or current_layout
 };
 
 /// Throws Error where study.json does not hold what it should.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace surd {
 namespace {
@@ -19,6 +21,24 @@ double distance(const std::vector<UpdateRecord>& a, const std::vector<UpdateReco
     if (!std::isnan(a[i].loss)) largest = std::max(largest, std::fabs(a[i].loss - b[i].loss));
   }
   return largest;
+}
+
+/// What decides how the sums of a run are rounded, in a few words.
+std::string arithmetic_of(const RunResult& run) {
+  std::vector<std::string> words;
+  for (const char* fact : {"simd_width", "blas_core", "program"})
+    if (const auto found = run.system.find(fact); found != run.system.end()) words.push_back(found->second);
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+/// Why two runs cannot be compared bit for bit; "" where they can.
+std::string unlike(const RunResult& one, const RunResult& other, std::uint64_t seed) {
+  const std::string a = arithmetic_of(one), b = arithmetic_of(other);
+  if (a == b || one.system.empty() || other.system.empty()) return "";
+  return fmt::format(
+      "the runs with seed {} were made by machines or programs that round differently ({}; {}), so their loss curves "
+      "cannot be the same; make both sides on one kind of machine",
+      seed, a, b);
 }
 
 }  // namespace
@@ -63,6 +83,7 @@ Finding Identical::examine(const StudyValues& values, const Hypothesis& hypothes
       if (other != nullptr && other->metrics.updates.empty()) tally.unusable(b, against.regime, seed);
       if (one == nullptr || other == nullptr || one->metrics.updates.empty() || other->metrics.updates.empty())
         continue;
+      if (finding.obstacle.empty()) finding.obstacle = unlike(*one, *other, seed);
       check.seeds.push_back(seed);
       distances.push_back(distance(one->metrics.updates, other->metrics.updates));
       check.values.emplace_back(distances.back());
@@ -79,7 +100,7 @@ Finding Identical::examine(const StudyValues& values, const Hypothesis& hypothes
     finding.obstacle = "no arms of the study can be compared this way";
     return finding;
   }
-  finding.obstacle = obstacle_of(study.seeds.size(), tally);
+  if (finding.obstacle.empty()) finding.obstacle = obstacle_of(study.seeds.size(), tally);
   finding.result.verdict = all_of(finding.result.checks);
   finding.observe = [same](const std::vector<Check>& checks) {
     return observation_of(fmt::format("the {} distance of the loss curves", same ? "largest" : "smallest"), checks,

@@ -292,6 +292,28 @@ TEST_CASE("loss curves are the same, or differ, in every seed") {
   CHECK(contains(judged("same", 0).reason, "6 seeds are needed"));
 }
 
+TEST_CASE("loss curves of machines that round differently are not compared bit for bit") {
+  Study study = study_of({{"alpha", {{"one", {}}, {"sqrt(d)", {}}}}}, 6);
+  Results results(study);
+  for (const std::size_t arm : {0, 1}) {
+    results.losses(arm, Values(6, 1));
+    for (std::uint64_t seed = 1; seed <= 6; ++seed)
+      results.at(arm, seed).system = {{"simd_width", "512 bits"}, {"blas_core", "SkylakeX"}, {"cores", "2"}};
+  }
+  const Hypothesis same = hypothesis_of("identical", {{"alpha", "one"}}, {{"alpha", "sqrt(d)"}}, "same");
+  study.hypotheses = {same};
+  CHECK(analyse(study, results.known()).hypotheses[0].verdict == Verdict::supported);
+  for (const std::size_t arm : {0, 1}) results.at(arm, 4).system["blas_core"] = "Haswell";  // both sides alike
+  results.at(1, 5).system["cores"] = "64";
+  CHECK(analyse(study, results.known()).hypotheses[0].verdict == Verdict::supported);
+  results.at(1, 6).system["simd_width"] = "256 bits";
+  const HypothesisResult mixed = analyse(study, results.known()).hypotheses[0];
+  CHECK(mixed.verdict == Verdict::undecided);
+  CHECK(contains(mixed.reason,
+                 "the runs with seed 6 were made by machines or programs that round differently (512 bits "
+                 "SkylakeX; 256 bits SkylakeX)"));
+}
+
 TEST_CASE("a trend is judged by the rank correlation with the numbers of an axis, whatever its shape") {
   Study study = study_of({{"d", {{"large", 256.0}, {"small", 16.0}, {"middle", 64.0}}}}, 8);
   Hypothesis falling = hypothesis_of("trend", {}, {}, "falling"), rising = hypothesis_of("trend", {}, {}, "rising");

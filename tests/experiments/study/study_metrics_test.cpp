@@ -15,10 +15,6 @@ namespace {
 
 const double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-template <class Kind>
-MetricSpec metric(const typename Kind::Options& options = {}) {
-  return metric_of<Kind>("the_metric", "kind", options);
-}
 MetricSpec updates_to(Measure of, double target) { return metric<UpdatesTo>({{of}, target}); }
 MetricSpec expression(const std::string& formula) { return metric<Expression>({formula}); }
 

@@ -3,6 +3,7 @@
 #include "experiments/study/execution/study_folder.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/experiments/study/study_files.hpp"
+#include "train/storage/files.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

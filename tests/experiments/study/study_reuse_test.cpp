@@ -1,4 +1,5 @@
 #include "experiments/study/execution/reuse.hpp"
+#include "experiments/study/execution/run_files.hpp"
 #include "tests/experiments/study/study_process.hpp"
 
 #include <doctest/doctest.h>
@@ -39,7 +40,7 @@ struct Reuse : StudyRun {
   }
   /// The run that a run was taken from, or "" where it was made.
   std::string source(const std::string& folder, const std::string& id) const {
-    return StudyFolder(path(folder)).read_outcome(id).reused_from;
+    return read_outcome(StudyFolder(path(folder)).run(id)).reused_from;
   }
 };
 
@@ -70,8 +71,8 @@ TEST_CASE("a study takes equal runs from another study's folder, with their byte
   // Diverged runs are taken as well, and from a folder that took its own.
   const Outcome third = study.run("third", "--reuse " + study.path("second") + " --jobs 2");
   CHECK(contains(third.output, "4 finished, 2 diverged, 0 failed; 6 reused from other studies"));
-  CHECK(StudyFolder(study.path("third")).read_outcome("way=hot/seed-1").message ==
-        StudyFolder(study.path("second")).read_outcome("way=hot/seed-1").message);
+  CHECK(read_outcome(StudyFolder(study.path("third")).run("way=hot/seed-1")).message ==
+        read_outcome(StudyFolder(study.path("second")).run("way=hot/seed-1")).message);
 
   fs::remove_all(study.path("first"));
   CHECK(study.run("second", "--resume").exit_code == 0);
@@ -135,13 +136,13 @@ TEST_CASE("what can be taken is remembered, for --resume and further workers, an
   CHECK(contains(worked.output,
                  "finished  way=one/seed-1\n          reused from " + study.path("first/runs/arm=b/seed-1")));
   for (const char* id : {"way=none/seed-2", "way=one/seed-1"}) {
-    CHECK_FALSE(folder.read_outcome(id).reused_from.empty());
+    CHECK_FALSE(read_outcome(folder.run(id)).reused_from.empty());
     fs::remove_all(folder.run(id));
   }
-  fs::create_directories(unfinished_copy(folder.run("way=one/seed-1")));  // as a worker that was killed leaves it
+  fs::create_directories(folder.attempts("way=one/seed-1") + "/killed.1");  // as a worker that was killed leaves it
   CHECK(
       contains(study.run("second", "--resume").output, "runs        0 to make, 2 to reuse from other studies, 4 made"));
-  CHECK_FALSE(fs::exists(unfinished_copy(folder.run("way=one/seed-1"))));
+  CHECK_FALSE(fs::exists(folder.path() + "/attempts"));
 
   // One that is named later is remembered too.
   REQUIRE(study.run("late", "--set train.updates=21").exit_code == 0);
@@ -185,7 +186,7 @@ TEST_CASE("a study that takes runs and is killed again and again ends as one tha
   CHECK(whole.size() == killed.size());
   for (const auto& [name, text] : whole)
     if (fs::path(name).filename() != "outcome.json") CHECK(killed[name] == text);
-  CHECK(StudyFolder(study.path("killed")).read_outcome("scale=one,rho=low/seed-1").reused_from ==
+  CHECK(read_outcome(StudyFolder(study.path("killed")).run("scale=one,rho=low/seed-1")).reused_from ==
         study.path("whole/runs/scale=one,rho=low/seed-1"));
 }
 

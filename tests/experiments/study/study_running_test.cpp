@@ -15,6 +15,13 @@ namespace {
 using namespace surd;
 using namespace surd::test;
 
+/// Whether a worker has begun to train in the folder of an attempt.
+bool begun_attempt(const std::string& study, const std::string& id) {
+  const std::string attempts = StudyFolder(study).attempts(id);
+  const std::vector<std::string> names = names_in(attempts);
+  return !names.empty() && path_exists(attempts + "/" + names.front() + "/metrics.jsonl");
+}
+
 TEST_CASE(
     "a study with computed settings, combinations left out and a change runs to its report, and is the same again") {
   const std::string text = StudyFile::whole(
@@ -138,8 +145,8 @@ TEST_CASE("a study runs to its end, is not overwritten, and resumes to nothing")
   const auto files = study.result("a");
   CHECK(files.size() >= 4 * (2 + 2) * 4);
   CHECK_FALSE(fs::exists(study.directory.path("a/runs/scale=one,rho=low/seed-1/checkpoints")));
-  for (const auto& entry : fs::recursive_directory_iterator(study.directory.path("a/runs")))
-    CHECK(entry.path().extension() != ".claim");
+  for (const char* name : {"attempts", "leases", "workers"})
+    CHECK_FALSE(fs::exists(study.directory.path("a") + "/" + name));
 
   const Outcome again = study.run("a");
   CHECK(again.exit_code == 2);
@@ -185,7 +192,7 @@ TEST_CASE("a signal stops a study, its workers and their runs") {
     const std::string out = study.directory.path("stopped" + std::to_string(signal));
     const pid_t parent = start({"study", "run", study.file, "--out", out, "--set", "train.updates=100000"});
     std::vector<pid_t> workers;
-    for (int i = 0; i < 6000 && !fs::exists(out + "/runs/alone/seed-1/metrics.jsonl"); ++i) wait_milliseconds(5);
+    for (int i = 0; i < 6000 && !begun_attempt(out, "alone/seed-1"); ++i) wait_milliseconds(5);
     workers = children_of(parent);
     CHECK_FALSE(workers.empty());
     ::kill(parent, signal);
@@ -216,42 +223,17 @@ TEST_CASE("workers that are started by hand share the runs; none is made twice")
   for (const PlannedRun& run : runs) CHECK(made.count(run.id(folder.study())) == 1);
 }
 
-TEST_CASE("a claim is held once, is free when its process is dead, and is not given for a run that has ended") {
-  const StudyRun study;
-  const StudyFolder folder(study.directory.path("claims"));
-  auto claim = folder.claim("arm/seed-1");
-  REQUIRE(claim != nullptr);
-  CHECK(folder.claim("arm/seed-1") == nullptr);
-  CHECK(folder.claimed("arm/seed-1"));
-  claim.reset();
-  CHECK_FALSE(folder.claimed("arm/seed-1"));
-  int ready[2];
-  REQUIRE(::pipe(ready) == 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const auto held = folder.claim("arm/seed-1");
-    const bool told = ::write(ready[1], held ? "1" : "0", 1) == 1;
-    while (told) ::pause();
-    ::_exit(1);
-  }
-  char held = '0';
-  REQUIRE(::read(ready[0], &held, 1) == 1);
-  CHECK(held == '1');
-  CHECK(folder.claim("arm/seed-1") == nullptr);
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
-  CHECK(folder.claim("arm/seed-1") != nullptr);
-  folder.end("arm/seed-1", RunResult::Status::finished, "", RunConfig());
-  CHECK(folder.claim("arm/seed-1") == nullptr);
-}
-
 TEST_CASE("runs that crash are failed ones with their reason; those that diverge are results") {
   const StudyRun study(StudyFile::whole("seeds: 1\n"));
   const StudyFolder folder(study.directory.path("crash"));
   const StudySource source{study.file, {}, false, {}};
   folder.freeze(source, load_study(source), false);
   // A file that grows beyond this kills the process with a signal.
-  CHECK(shell("ulimit -f 2; " + std::string(SURD_EXECUTABLE) + " study work " + folder.path()).exit_code == 0);
+  const Outcome worker = shell("ulimit -f 2; " + std::string(SURD_EXECUTABLE) + " study work " + folder.path());
+  CAPTURE(worker.output);
+  CHECK(worker.exit_code == 1);
+  CHECK(contains(worker.output, "will be tried again\n"));
+  CHECK(contains(worker.output, "every run of the study has ended, 1 by failing"));
   StudyResults results(folder);
   const RunResult* crashed = results.find("alone/seed-1");
   REQUIRE(crashed != nullptr);
@@ -260,6 +242,10 @@ TEST_CASE("runs that crash are failed ones with their reason; those that diverge
   const Outcome resumed = study.run("crash", "--resume");
   CHECK(resumed.exit_code == 1);
   CHECK(contains(resumed.output, "failed      alone/seed-1"));
+  CHECK(contains(program("study retry " + folder.path()).output, "1 run that failed will be made again"));
+  CHECK(contains(read_file(folder.path() + "/failed/alone/seed-1.1/outcome.json"), "\"failed\""));
+  CHECK(study.run("crash", "--resume").exit_code == 0);
+  CHECK(contains(program("study retry " + folder.path()).output, "no run has failed"));
 
   const StudyRun hot(
       StudyFile::whole("arms: [{name: mild}, {name: hot, set: {optimizer.learning_rate: 1e+30}}]\nseeds: 1\n"));

@@ -25,6 +25,12 @@ MetricSpec metric_of(std::string name, std::string kind, const typename Kind::Op
   return {std::move(name), std::move(kind), metric, "", metric->lower_is_better(), metric->compared_by()};
 }
 
+/// The same under a name that does not matter.
+template <class Kind>
+MetricSpec metric(const typename Kind::Options& options = {}) {
+  return metric_of<Kind>("the_metric", "kind", options);
+}
+
 /// A study without hypotheses: every combination of the levels, and as many seeds.
 inline Study study_of(const std::vector<std::pair<std::string, Levels>>& axes, std::size_t seeds) {
   Study study{"A title", "A question?", "", {}, YamlDocument::parse("seed: 1\n", "base.yaml"), {}, {}, {}, {}, {}, {}};

@@ -7,15 +7,6 @@
 using namespace surd;
 using namespace surd::test;
 
-namespace {
-
-template <class Kind>
-MetricSpec metric(const typename Kind::Options& options = {}) {
-  return metric_of<Kind>("the_metric", "kind", options);
-}
-
-}  // namespace
-
 TEST_CASE("the best rate is the lowest point of a parabola near the best of the grid, or a bound at its edge") {
   using Losses = std::vector<std::optional<double>>;  // nothing: diverged
   const auto best_rate = [](const Losses& losses, Measure of = Measure::loss) {

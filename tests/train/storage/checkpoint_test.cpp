@@ -8,6 +8,7 @@
 #include "train/storage/safetensors.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 
 #include <array>
 #include <cerrno>
@@ -244,13 +245,25 @@ TEST_CASE("any one flipped bit of a checkpoint, and any cut, is noticed") {
   }
 }
 
+/// No file can be made.
+struct NoNewFiles : SystemCalls {
+  int open(const char* path, int flags) override {
+    if ((flags & O_CREAT) == 0) return SystemCalls::open(path, flags);
+    errno = EACCES;
+    return -1;
+  }
+};
+
 TEST_CASE("a checkpoint that cannot be written is an error and leaves the older ones") {
   const TemporaryDirectory directory;
   const Checkpoints checkpoints(directory.path(), 2);
   SavedRun run(1);
   run.save(checkpoints, 1);
-  std::filesystem::create_directory(directory.path("update-00000002.safetensors.tmp"));  // in the way
-  CHECK_THROWS_AS(run.save(checkpoints, 2), Error);
+  {
+    NoNewFiles none;
+    const ReplacedSystemCalls replaced(none);
+    CHECK_THROWS_AS(run.save(checkpoints, 2), Error);
+  }
   CHECK(run.resume(checkpoints)->state.update == 1);
   CHECK_THROWS_AS(run.save(Checkpoints(directory.path("missing"), 2), 1), Error);
 }

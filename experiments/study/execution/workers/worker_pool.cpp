@@ -1,11 +1,11 @@
-#include "experiments/study/execution/worker_pool.hpp"
+#include "experiments/study/execution/workers/worker_pool.hpp"
 
 #include "autograd/blas.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/stopwatch.hpp"
 #include "experiments/run/experiment.hpp"
-#include "experiments/study/execution/child_process.hpp"
-#include "experiments/study/execution/worker.hpp"
+#include "experiments/study/execution/workers/child_process.hpp"
+#include "experiments/study/execution/workers/worker.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -54,7 +54,7 @@ class Pool {
   void start() {
     workers_.insert(start_child([&]() -> int {
       const StopSignals signals;
-      work_on(folder_, study_, signals, [](const auto&...) {});
+      work_on(folder_, study_, signals, {}, [](const RunEnd&) {});
       return exit_done;
     }));
   }
@@ -114,7 +114,6 @@ double time_run(const ConfigFile& file) {
 }  // namespace
 
 PoolEnd run_workers(const StudyFolder& folder, const Study& study, std::size_t jobs, Console& console) {
-  constexpr std::chrono::milliseconds between_looks(200);
   const StopSignals signals;
   StudyResults results(folder, StudyResults::Parts::metrics);
   Pool pool(folder, study, jobs);
@@ -124,12 +123,17 @@ PoolEnd run_workers(const StudyFolder& folder, const Study& study, std::size_t j
       pool.stop();
       told = true;
     }
+    const Stopwatch watch;
     const StudyCounts counts = count(study, folder, results);
     console.progress(counts.ended(), counts.planned,
                      fmt::format("{} running, {} diverged, {} failed{}", counts.running, counts.diverged, counts.failed,
                                  counts.reused > 0 ? fmt::format(", {} reused", counts.reused) : ""));
-    std::this_thread::sleep_for(between_looks);
-    pool.reap(told);
+    // However many runs there are, looking at them takes a hundredth of a core at most.
+    const double pause = std::max(0.2, 100 * watch.seconds());
+    for (const Stopwatch waited; waited.seconds() < pause && !pool.empty() && (told || signals.received() == 0);) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      pool.reap(told || signals.received() != 0);
+    }
   }
   console.end_progress();
   if (pool.gave_up())

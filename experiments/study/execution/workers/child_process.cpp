@@ -1,8 +1,11 @@
-#include "experiments/study/execution/child_process.hpp"
+#include "experiments/study/execution/workers/child_process.hpp"
 
 #include "autograd/base/error.hpp"
+#include "experiments/config/config_error.hpp"
 #include "experiments/program/exit_code.hpp"
+#include "experiments/program/stop_signals.hpp"
 #include "experiments/program/text_format.hpp"
+#include "experiments/program/usage_error.hpp"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -21,6 +24,12 @@ namespace {
 int caught(const std::function<int()>& work) {
   try {
     return work();
+  } catch (const ConfigError& error) {
+    to_stderr("error: {}\n", error.what());
+    return exit_usage;
+  } catch (const UsageError& error) {
+    to_stderr("error: {}\n", error.what());
+    return exit_usage;
   } catch (const std::bad_alloc&) {
     to_stderr("error: there is not enough memory\n");
   } catch (const std::exception& error) {
@@ -37,7 +46,7 @@ pid_t start_child(const std::function<int()>& work) {
   // A stop signal must not reach the child while it still has this process's handler, which would swallow it.
   sigset_t stops, before;
   sigemptyset(&stops);
-  for (const int signal : {SIGINT, SIGTERM}) sigaddset(&stops, signal);
+  for (const int signal : stop_signals) sigaddset(&stops, signal);
   ::sigprocmask(SIG_BLOCK, &stops, &before);
   const pid_t child = ::fork();
   const int code_of_fork = errno;
@@ -46,24 +55,33 @@ pid_t start_child(const std::function<int()>& work) {
   if (child > 0) return child;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(exit_failed);  // the parent had ended before prctl()
-  for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
+  ::setpgid(0, 0);
+  for (const int signal : stop_signals) ::signal(signal, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   const int code = caught(work);
   std::fflush(nullptr);
   ::_exit(code);
 }
 
-ChildEnd wait_for_child(pid_t child, const StopSignals& signals) {
-  bool told = false;
+ChildEnd wait_for_child(pid_t child, const std::function<ChildWish()>& wish) {
+  ChildWish told = ChildWish::go_on;
   while (true) {
     int status = 0;
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child)
       return {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
     expect(ended == 0 || errno == EINTR, "waitpid", "{}", std::strerror(errno));
-    if (signals.received() != 0 && !told) {
-      ::kill(child, SIGTERM);
-      told = true;
+    ChildWish wanted = ChildWish::kill;
+    try {
+      wanted = wish();
+    } catch (...) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, 0);
+      throw;
+    }
+    if (wanted > told) {
+      ::kill(child, wanted == ChildWish::stop ? SIGTERM : SIGKILL);
+      told = wanted;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
   }

@@ -1,0 +1,161 @@
+#include "experiments/study/execution/workers/leases.hpp"
+
+#include "autograd/base/error.hpp"
+#include "train/storage/files.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+#include <sstream>
+#include <vector>
+
+namespace surd {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  std::string text = name.data();
+  for (char& c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '.') c = '_';
+  return text;
+}
+
+/// The text of a file that another process may remove or replace meanwhile; "" where it is not there.
+std::string text_if_there(const std::string& path) {
+  try {
+    return read_file(path);
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+/// What tells this machine, since it was started, from every other; a container has its own numbers of processes. ""
+/// where the system does not say.
+std::string machine() {
+  const std::string boot = text_if_there("/proc/sys/kernel/random/boot_id");
+  std::error_code error;
+  const std::string processes = fs::read_symlink("/proc/self/ns/pid", error).string();
+  return boot.empty() || error ? "" : boot.substr(0, boot.find('\n')) + " " + processes;
+}
+
+/// When a process of this machine was started, in ticks since the machine was; "" where there is none, or it has ended
+/// and only waits for its parent to notice. Ids of processes are used again, these pairs are not.
+std::string start_of_process(std::int64_t pid) {
+  const std::string stat = text_if_there(fmt::format("/proc/{}/stat", pid));
+  const std::size_t end_of_name = stat.rfind(')');  // the name may hold anything; see proc(5)
+  if (end_of_name == std::string::npos) return "";
+  std::istringstream fields(stat.substr(end_of_name + 1));
+  const std::vector<std::string> words{std::istream_iterator<std::string>(fields), {}};
+  constexpr std::size_t state = 0, start = 19;
+  if (words.size() <= start || words[state] == "Z" || words[state] == "X") return "";
+  return words[start];
+}
+
+/// Whether a lease is of a process of this machine that is gone.
+bool is_gone(const std::string& lease) {
+  const Json json = Json::parse(lease, nullptr, false);
+  if (!json.is_object()) return false;
+  const std::string its_machine = json.value("machine", "");
+  return !its_machine.empty() && its_machine == machine() &&
+         start_of_process(json.value("pid", std::int64_t{0})) != json.value("started", "");
+}
+
+/// The worker that a lease names; "" where it has not been written yet.
+std::string owner_of(const std::string& lease) {
+  const Json json = Json::parse(lease, nullptr, false);
+  return json.is_object() ? json.value("worker", "") : "";
+}
+
+}  // namespace
+
+Leases::Seconds Leases::steady_clock() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+Leases::Leases(const std::string& folder, Seconds expiry, Clock clock)
+    : folder_(folder), expiry_(expiry), clock_(std::move(clock)) {
+  std::random_device chance;
+  name_ = fmt::format("{}-{}-{:08x}", host_name(), ::getpid(), chance());
+  text_ =
+      Json{{"worker", name_}, {"pid", ::getpid()}, {"started", start_of_process(::getpid())}, {"machine", machine()}}
+          .dump() +
+      "\n";
+  beat();
+}
+
+Leases::~Leases() {
+  while (!held_.empty()) give_back(*held_.begin());
+  std::remove(heartbeat(name_).c_str());
+}
+
+void Leases::beat() {
+  last_beat_ = clock_();
+  expect(is_folder(folder_), folder_, "is not there any more");
+  make_folders(folder_ + "/workers");
+  write_file_atomically(heartbeat(name_), fmt::format("{}\n", ++beats_));
+}
+
+bool Leases::renew() {
+  if (clock_() - last_beat_ < expiry_ / 6) return true;
+  beat();
+  return std::all_of(held_.begin(), held_.end(), [&](const auto& id) { return text_if_there(lease(id)) == text_; });
+}
+
+bool Leases::take(const std::string& id) {
+  make_folders(fs::path(lease(id)).parent_path());
+  const bool taken = create_file(lease(id), text_);
+  if (taken) held_.insert(id);
+  if (taken) others_.erase(id);
+  return taken;
+}
+
+bool Leases::take_over(const std::string& id) {
+  const std::string owner = text_if_there(lease(id));
+  const bool own = owner == text_;  // the answer was lost when it was taken
+  if (!own && !(is_dead(owner, id) && move_away(id, owner))) return false;
+  if (own) held_.insert(id);
+  return own || take(id);
+}
+
+void Leases::give_back(const std::string& id) {
+  held_.erase(id);
+  if (text_if_there(lease(id)) == text_) std::remove(lease(id).c_str());
+}
+
+bool Leases::is_dead(const std::string& owner, const std::string& id) {
+  const std::string named = owner_of(owner);
+  const std::string worker = named.empty() ? id : named;  // it may have died before it wrote its name
+  const std::string now = text_if_there(heartbeat(worker));
+  auto seen = others_.find(worker);
+  if (seen == others_.end() || seen->second.text != now)
+    seen = others_.insert_or_assign(worker, Seen{now, clock_()}).first;
+  return clock_() - seen->second.since >= expiry_ || is_gone(owner);
+}
+
+/// Of all that want to take a lease over one moves it away, and the others find nothing to move.
+bool Leases::move_away(const std::string& id, const std::string& owner) {
+  const std::string away = heartbeat(name_) + ".void";
+  if (std::rename(lease(id).c_str(), away.c_str()) != 0) return false;
+  const std::string moved = text_if_there(away);
+  const bool meant = moved == owner;
+  // Somebody was faster, and this is the new owner's lease.
+  if (!meant) create_file(lease(id), moved);
+  std::remove(away.c_str());
+  return meant;
+}
+
+bool leased(const std::string& folder, const std::string& id) {
+  const std::string owner = text_if_there(folder + "/leases/" + id);
+  return !owner.empty() && !is_gone(owner);
+}
+
+}  // namespace surd

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+namespace surd {
+
+/// Which worker is at which run of a study, on machines that share a folder. It needs no locks, which some file systems
+/// refuse and others give to everybody: a worker has a run while the run's lease names it and it lives (Gray and
+/// Cheriton, "Leases", SOSP 1989).
+///
+///     leases/ID       the worker that is at the run or has made it: its name and process
+///     workers/NAME    a number that this worker raises as long as it lives
+///
+/// Another worker may take a lease over once that number has not changed for `expiry` by its own clock, so that no two
+/// machines' clocks are compared; or, on the same machine, once that process is gone. A worker that slept may then find
+/// that its run is another's. So leases save work, and no more: which result counts is decided when it is published.
+class Leases {
+ public:
+  using Seconds = std::chrono::duration<double>;
+  /// Seconds since whenever; never goes back.
+  using Clock = std::function<Seconds()>;
+
+  /// Joins the workers of the study in `folder`. Throws Error where its file cannot be written.
+  explicit Leases(const std::string& folder, Seconds expiry = default_expiry, Clock clock = steady_clock);
+  /// Gives back what it has.
+  ~Leases();
+  Leases(const Leases&) = delete;
+  Leases& operator=(const Leases&) = delete;
+
+  static constexpr Seconds default_expiry{120};
+  static Seconds steady_clock();
+
+  /// This worker's name: that of its machine, its process and eight random digits.
+  const std::string& worker() const { return name_; }
+
+  /// Whether this worker has the run now, which nobody had. Throws Error where its file cannot be written.
+  bool take(const std::string& id);
+  /// The same for a run of a worker that is gone or has not been heard of for long.
+  bool take_over(const std::string& id);
+  /// Lets another worker have it.
+  void give_back(const std::string& id);
+  /// Leaves its lease where it is, because the run has ended: so nobody takes it who has not heard of that yet.
+  void settle(const std::string& id) { held_.erase(id); }
+  /// To be called often: raises the number when a sixth of `expiry` has gone by. False once another worker has taken
+  /// over a lease of this one. Throws Error where its file cannot be written.
+  bool renew();
+
+ private:
+  /// What was seen last of another worker, and when that was new.
+  struct Seen {
+    std::string text;
+    Seconds since;
+  };
+
+  std::string lease(const std::string& id) const { return folder_ + "/leases/" + id; }
+  std::string heartbeat(const std::string& worker) const { return folder_ + "/workers/" + worker; }
+  void beat();
+  bool is_dead(const std::string& owner, const std::string& id);
+  bool move_away(const std::string& id, const std::string& owner);
+
+  std::string folder_;
+  Seconds expiry_;
+  Clock clock_;
+  std::string name_, text_;  // text_: what its leases hold
+  std::size_t beats_ = 0;
+  Seconds last_beat_{};
+  std::set<std::string> held_;
+  std::map<std::string, Seen> others_;
+};
+
+/// Whether a run that has not ended has a lease, of a worker that is not known to be gone.
+bool leased(const std::string& folder, const std::string& id);
+
+}  // namespace surd

@@ -1,0 +1,355 @@
+#include "experiments/study/execution/workers/worker.hpp"
+
+#include "autograd/blas.hpp"
+#include "experiments/program/exit_code.hpp"
+#include "experiments/run/run_training.hpp"
+#include "experiments/study/execution/reuse.hpp"
+#include "experiments/study/execution/run_files.hpp"
+#include "experiments/study/execution/workers/attempt.hpp"
+#include "experiments/study/execution/workers/child_process.hpp"
+#include "train/storage/json_object.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <random>
+#include <thread>
+
+namespace surd {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A run without checkpoints need not sync what it writes: where the machine stops, it is begun again, and
+/// write_outcome() syncs what it is judged by before it counts.
+class UnsyncedCalls : public SystemCalls {
+ public:
+  int sync(int) override { return 0; }
+};
+
+/// Makes a run, in the child process, and writes all it prints to its log.
+int make_run(const Attempt& attempt, const ConfigFile& file, bool keep_checkpoints) {
+  const int log = ::open(attempt.log().c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
+  if (log >= 0) {
+    ::dup2(log, STDOUT_FILENO);
+    ::dup2(log, STDERR_FILENO);
+    ::close(log);
+  }
+  UnsyncedCalls quick;
+  std::optional<ReplacedSystemCalls> replaced;
+  if (!keep_checkpoints) replaced.emplace(quick);
+  blas::initialize();
+  Console console;
+  const RunFolder run(attempt.path());
+  RunRequest request;
+  request.resume = keep_checkpoints && run.begun();
+  request.checkpoints = keep_checkpoints;
+  request.alone = true;
+  return run_training(file, run, std::move(request), console);
+}
+
+/// The last lines of a text, as many as a message has room for.
+std::string tail(const std::string& text) {
+  constexpr std::size_t most_lines = 8, most_bytes = 800;
+  std::size_t begin = text.size();
+  for (std::size_t lines = 0; begin > 0 && text.size() - begin < most_bytes; --begin)
+    if (text[begin - 1] == '\n' && begin < text.size() && ++lines == most_lines) break;
+  std::string end = text.substr(begin);
+  while (!end.empty() && end.back() == '\n') end.pop_back();
+  return end;
+}
+
+/// "diverged at update 7: encoder.0: softmax is not finite"
+std::string divergence(const Attempt& attempt) {
+  const std::string file = RunFolder(attempt.path()).summary();
+  const JsonObject where = JsonObject(read_file(file), file, "remove the run's folder").object("diverged");
+  return Diverged(where.count("update"), where.text("where")).what();
+}
+
+std::string failure(const Attempt& attempt, const ChildEnd& end) {
+  const std::string last = path_exists(attempt.log()) ? tail(read_file(attempt.log())) : "";
+  std::string what = fmt::format("exit code {}", end.code);
+  if (end.signal != 0)
+    what = fmt::format("signal {} ({}{})", end.signal, strsignal(end.signal),
+                       end.signal == SIGKILL ? "; perhaps the machine ran out of memory" : "");
+  return last.empty() ? what : what + "\n" + last;
+}
+
+bool was_stopped(const ChildEnd& end) {
+  return std::any_of(std::begin(stop_signals), std::end(stop_signals),
+                     [&](int signal) { return end.signal == signal || end.code == 128 + signal; });
+}
+
+/// How long runs of each arm took, so that none is begun that will not end in time.
+class RunTimes {
+ public:
+  explicit RunTimes(const StudyFolder& folder) : folder_(folder) {}
+
+  void add(std::size_t arm, double seconds) { add_to(times_[arm], seconds); }
+  /// Of a run of this arm, with some room; nothing where none has ended.
+  std::optional<double> expected(std::size_t arm) const {
+    constexpr double room = 1.2;
+    const auto found = times_.find(arm);
+    if (found == times_.end()) return std::nullopt;
+    return room * found->second.longest;
+  }
+  /// Learns from a run that some worker has ended; a few of each arm are enough.
+  void learn(std::size_t arm, const std::string& id) {
+    constexpr std::size_t enough = 3;
+    Time& time = times_[arm];
+    if (time.runs >= enough) return;
+    try {
+      const std::string file = RunFolder(folder_.run(id)).summary();
+      add_to(time, JsonObject(read_file(file), file, "").real("wall_seconds"));
+    } catch (const Error&) {  // it failed, and left none
+    }
+  }
+
+ private:
+  struct Time {
+    double longest = 0;
+    std::size_t runs = 0;
+  };
+  static void add_to(Time& time, double seconds) {
+    time.longest = std::max(time.longest, seconds);
+    ++time.runs;
+  }
+
+  const StudyFolder& folder_;
+  std::map<std::size_t, Time> times_;
+};
+
+StudyResults::Parts parts_for_plan(const Study& study) {
+  const bool probe = study.tuning && study.metric(study.tuning->metric).metric->reads_probe();
+  return probe ? StudyResults::Parts::all : StudyResults::Parts::metrics;
+}
+
+class Worker {
+ public:
+  Worker(const StudyFolder& folder, const Study& study, const StopSignals& signals, const WorkOptions& options,
+         const RunEnded& run_ended)
+      : folder_(folder),
+        study_(study),
+        signals_(signals),
+        options_(options),
+        run_ended_(run_ended),
+        keep_checkpoints_(folder.keep_checkpoints()),
+        retries_(folder.retries()),
+        reusable_(folder.reuse(), keep_checkpoints_),
+        leases_(folder.path(), options.lease),
+        results_(folder, parts_for_plan(study)),
+        times_(folder) {}
+
+  WorkEnd work() {
+    Stopwatch idle;
+    while (true) {
+      const Round round = look_and_make();
+      if (round.complete) return WorkEnd::complete;
+      if (signals_.received() != 0) return WorkEnd::stopped;
+      if (round.made_any) {
+        idle = Stopwatch();
+        continue;
+      }
+      if (round.too_long || seconds_left() <= 0)
+        return lost_work_ && runs_ended_ == 0 ? WorkEnd::too_short : WorkEnd::no_time;
+      if (options_.idle_seconds && idle.seconds() >= *options_.idle_seconds) return WorkEnd::idle;
+      // The longer there was nothing to do, the less it matters when that is noticed.
+      wait(std::clamp(idle.seconds() / 8, 0.1, 30.0));
+    }
+  }
+
+ private:
+  /// What came of walking once through the runs that are left.
+  struct Round {
+    bool complete = false;
+    bool made_any = false;
+    bool too_long = false;  ///< there are some that do not fit into the time left
+  };
+  enum class Made { not_ours, ended, stopped };
+
+  double seconds_left() const {
+    return options_.seconds ? *options_.seconds - watch_.seconds() : std::numeric_limits<double>::infinity();
+  }
+
+  Round look_and_make() {
+    expect(folder_.begun(), folder_.path(), "has no study.json any more: was the study's folder removed?");
+    results_.refresh();
+    std::vector<PlannedRun> left;
+    for (PlannedRun& run : plan(study_, results_.known())) {
+      if (!results_.ended(run.id(study_)))
+        left.push_back(std::move(run));
+      else if (options_.seconds)
+        times_.learn(run.arm, run.id(study_));
+    }
+    Round round;
+    round.complete = left.empty();
+    // Every worker begins at another place, so that they hardly meet; and looks again what is left before it has asked
+    // for many runs that are not.
+    constexpr std::size_t most_misses = 32;
+    if (!left.empty())
+      std::rotate(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(chance_() % left.size()), left.end());
+    std::size_t misses = 0;
+    for (const PlannedRun& run : left) {
+      if (!fits(run)) {
+        round.too_long = true;
+        continue;
+      }
+      const Made made = make(run);
+      if (made == Made::stopped || signals_.received() != 0) break;
+      round.made_any = round.made_any || made == Made::ended;
+      misses = made == Made::ended ? 0 : misses + 1;
+      if (misses == most_misses) break;
+    }
+    return round;
+  }
+
+  /// With checkpoints a run may be made in parts.
+  bool fits(const PlannedRun& run) const {
+    const double left = seconds_left();
+    if (left <= 0) return false;
+    const auto expected = times_.expected(run.arm);
+    return keep_checkpoints_ || !expected || *expected <= left;
+  }
+
+  /// Makes a run, or takes it from another study, unless another worker has it.
+  Made make(const PlannedRun& run) {
+    const std::string id = run.id(study_);
+    if (!leases_.take(id) && (folder_.ended(id) || !leases_.take_over(id))) return Made::not_ours;
+    if (folder_.ended(id)) {
+      leases_.settle(id);
+      return Made::not_ours;
+    }
+    try {
+      const Made made = attempt(run, id);
+      if (folder_.ended(id))
+        leases_.settle(id);
+      else
+        leases_.give_back(id);
+      return made;
+    } catch (...) {
+      leases_.give_back(id);
+      throw;
+    }
+  }
+
+  Made attempt(const PlannedRun& run, const std::string& id) {
+    Attempt attempt(folder_, id, leases_.worker(), keep_checkpoints_);
+    std::optional<ConfigFile> file;
+    try {
+      file.emplace(study_.config_file(run.arm, run.settings, run.seed));
+    } catch (const ConfigError& error) {  // by extending a grid the tuning came to a value that is not allowed
+      publish(attempt, {id, RunResult::Status::failed, error.what(), ""}, study_.config(run.arm, {}, run.seed));
+      return Made::ended;
+    }
+    if (take_from_another(attempt, id, file->config)) return Made::ended;
+    const Stopwatch watch;
+    bool lost = false;
+    const pid_t child = start_child([&] { return make_run(attempt, *file, keep_checkpoints_); });
+    const ChildEnd end = wait_for_child(child, [&] {
+      lost = lost || !leases_.renew();
+      if (lost) return ChildWish::kill;
+      return signals_.received() != 0 || seconds_left() <= 0 ? ChildWish::stop : ChildWish::go_on;
+    });
+    if (lost || !path_exists(attempt.path())) {  // another worker has taken the run over, or has ended it
+      attempt.discard();
+      return Made::not_ours;
+    }
+    if (was_stopped(end)) {
+      lost_work_ = lost_work_ || !keep_checkpoints_;
+      if (keep_checkpoints_)
+        attempt.stop();
+      else
+        attempt.discard();
+      return Made::stopped;
+    }
+    times_.add(run.arm, watch.seconds());
+    note(attempt, id, end, file->config);
+    return Made::ended;
+  }
+
+  /// Takes a run from another study; false where none has it.
+  bool take_from_another(Attempt& attempt, const std::string& id, const RunConfig& config) {
+    const auto source = reusable_.find(config);
+    if (!source) return false;
+    const RunResult ended = read_outcome(source->path());
+    if (!reusable_.copy(*source, attempt.path())) {
+      attempt.begin_again();
+      return false;
+    }
+    publish(attempt, {id, ended.status, ended.message, source->path()}, config);
+    return true;
+  }
+
+  void note(Attempt& attempt, const std::string& id, const ChildEnd& end, const RunConfig& config) {
+    if (end.signal == 0 && end.code == exit_done)
+      return publish(attempt, {id, RunResult::Status::finished, "", ""}, config);
+    if (end.signal == 0 && end.code == exit_diverged)
+      return publish(attempt, {id, RunResult::Status::diverged, divergence(attempt), ""}, config);
+    constexpr std::uint64_t least_room = 1 << 20;
+    if (available_bytes(folder_.path()) < least_room) {
+      attempt.discard();
+      throw Error(folder_.path() + ": the disk is full; make room, and go on with --resume or another surd study work");
+    }
+    RunEnd failed{id, RunResult::Status::failed, failure(attempt, end), ""};
+    const bool for_good = end.code == exit_usage;
+    if (!for_good && attempt.fail() <= retries_) {
+      failed.tried_again = true;
+      run_ended_(failed);
+    } else {
+      publish(attempt, failed, config);
+    }
+  }
+
+  void publish(Attempt& attempt, const RunEnd& end, const RunConfig& config) {
+    if (!keep_checkpoints_) {
+      std::error_code ignored;
+      fs::remove(RunFolder(attempt.path()).checkpoints(), ignored);  // it is empty
+    }
+    if (!attempt.publish(end.status, end.message, config, end.reused_from)) return;
+    ++runs_ended_;
+    run_ended_(end);
+  }
+
+  void wait(double seconds) {
+    const Stopwatch watch;
+    while (watch.seconds() < seconds && signals_.received() == 0 && seconds_left() > 0) {
+      leases_.renew();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  }
+
+  const StudyFolder& folder_;
+  const Study& study_;
+  const StopSignals& signals_;
+  const WorkOptions& options_;
+  const RunEnded& run_ended_;
+  bool keep_checkpoints_;
+  std::size_t retries_;
+  ReusableRuns reusable_;
+  Leases leases_;
+  StudyResults results_;
+  RunTimes times_;
+  std::minstd_rand chance_{std::random_device{}()};
+  Stopwatch watch_;
+  std::size_t runs_ended_ = 0;
+  bool lost_work_ = false;
+};
+
+}  // namespace
+
+WorkEnd work_on(const StudyFolder& folder, const Study& study, const StopSignals& signals, const WorkOptions& options,
+                const RunEnded& run_ended) {
+  folder.upgrade();
+  const WorkEnd end = Worker(folder, study, signals, options, run_ended).work();
+  if (end == WorkEnd::complete) folder.tidy();
+  return end;
+}
+
+}  // namespace surd
