@@ -1,6 +1,7 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/program/exit_code.hpp"
+#include "experiments/study/execution/study_folder.hpp"
 
 #include <fmt/format.h>
 

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <random>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 namespace surd {
@@ -93,7 +94,7 @@ Leases::Leases(const std::string& folder, Seconds expiry, Clock clock)
 }
 
 Leases::~Leases() {
-  while (!held_.empty()) give_back(*held_.begin());
+  for (const std::string& id : std::exchange(held_, {})) give_back(id);
   std::remove(heartbeat(name_).c_str());
 }
 
