@@ -29,6 +29,7 @@ void Tape::clear() {
   }
   size_ = 0;
   spent_ = false;
+  used_.clear();
 }
 
 void Tape::reset(const TapeArguments& options) {
@@ -45,6 +46,7 @@ Tape::Node& Tape::push(const char* op) {
   created.parameter_gradient = nullptr;
   created.needs_gradient = false;
   created.keep_gradient = false;
+  created.first_use = false;
   return created;
 }
 
@@ -75,6 +77,12 @@ Variable Tape::parameter(Parameter& parameter) {
   created.parameter_gradient =
       options_.gradients == nullptr ? &parameter.gradient : &options_.gradients->at(parameter.index);
   created.path = &parameter.name;
+  if (options_.gradient_done != nullptr) {
+    if (used_.size() <= parameter.index) used_.resize(parameter.index + 1);
+    created.first_use = !used_[parameter.index];
+    created.parameter = parameter.index;
+    used_[parameter.index] = true;
+  }
   return finish(created, Event::Kind::leaf);
 }
 
@@ -120,6 +128,7 @@ void Tape::backward(Variable root, Tensor cotangent) {
       if (options_.profile != nullptr) options_.profile->backward(current.op);
     }
     current.release();
+    if (current.first_use) (*options_.gradient_done)(current.parameter);
   }
 }
 

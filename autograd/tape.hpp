@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -101,6 +102,8 @@ struct TapeArguments {
   std::size_t first_row = 0;
   /// Where gradients of parameters are added, by Parameter::index; null: into Parameter::gradient.
   std::vector<GradientSum>* gradients = nullptr;
+  /// Called by backward() with the index of each parameter of the pass once its gradient will not change any more.
+  const std::function<void(std::size_t)>* gradient_done = nullptr;
   Observer* observer = nullptr;
   Profile* profile = nullptr;  ///< where to book the time of each op
 };
@@ -205,6 +208,8 @@ class Tape {
     const char* op = "";
     const std::string* path = nullptr;
     ModelSide side = ModelSide::none;
+    bool first_use = false;  ///< of a parameter in this pass, where gradient_done is told
+    std::size_t parameter = 0;
     // The closure lives in a pool block: no call of the system's allocator in the steady state.
     void* closure = nullptr;
     void (*invoke)(void*, BackwardPass&) = nullptr;
@@ -225,7 +230,8 @@ class Tape {
   TapeArguments options_;
   std::vector<std::unique_ptr<Node>> nodes_;  ///< the first size_ are in use; addresses are stable
   std::size_t size_ = 0;
-  bool spent_ = false;  ///< backward() ran
+  std::vector<bool> used_;  ///< parameters of this pass by their index, where gradient_done is told
+  bool spent_ = false;      ///< backward() ran
   const std::string* path_ = &top_;
   ModelSide side_ = ModelSide::none;
   static const std::string top_;

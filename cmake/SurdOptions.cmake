@@ -17,6 +17,7 @@ option(SURD_DOUBLE_PROGRAM "With SURD_DOUBLE_BUILD: the program in double precis
 option(SURD_PRECOMPILED_HEADERS "Parse what most files include once" ON)
 option(SURD_UNITY_BUILD "Compile several sources of a room at a time" ON)
 set(SURD_ARCHITECTURE "native" CACHE STRING "Value of -march; SIMD width follows from it")
+option(SURD_MPI "Train one model with several processes (surd train --ranks); needs MPI" OFF)
 option(SURD_FUZZ "Build the fuzz targets; needs clang" OFF)
 set(SURD_SANITIZE "" CACHE STRING "Value of -fsanitize, e.g. address,undefined")
 

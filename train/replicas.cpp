@@ -8,8 +8,9 @@
 
 namespace surd {
 
-Replicas::Replicas(const Transformer& model, ParameterSet& parameters, std::size_t count)
-    : model_(model), parameters_(parameters) {
+Replicas::Replicas(const Transformer& model, ParameterSet& parameters, std::size_t count, Ranks* ranks)
+    : model_(model), parameters_(parameters), ranks_(ranks) {
+  if (ranks_ != nullptr && count == 1) gradient_done_ = [this](std::size_t index) { ranks_->ready(index); };
   expect(count > 0, "replicas", "there must be at least one");
   for (std::size_t i = 0; i < count; ++i) {
     replicas_.push_back(std::make_unique<Replica>());
@@ -19,18 +20,18 @@ Replicas::Replicas(const Transformer& model, ParameterSet& parameters, std::size
     for (std::size_t i = 1; i < count; ++i) threads_.emplace_back([this, i] { work(i); });
   } catch (const std::system_error& error) {
     const std::size_t started = threads_.size() + 1;
-    stop();
+    end_threads();
     throw Error(fmt::format("replicas: the system gave {} of {} threads ({}); set train.replicas to at most {}",
                             started, count, error.code().message(), started));
   } catch (...) {  // no memory for the next one; those that run refer to this object
-    stop();
+    end_threads();
     throw;
   }
 }
 
-Replicas::~Replicas() { stop(); }
+Replicas::~Replicas() { end_threads(); }
 
-void Replicas::stop() {
+void Replicas::end_threads() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     quit_ = true;
@@ -69,6 +70,7 @@ void Replicas::run(std::size_t index) {
     tape_options.gradients = index == 0 ? nullptr : &replica.gradients;
     tape_options.observer = index == 0 ? arguments_.observer : nullptr;
     tape_options.profile = index == 0 ? arguments_.profile : nullptr;
+    if (gradient_done_) tape_options.gradient_done = &gradient_done_;
     replica.tape.reset(tape_options);
     const Variable loss = batch_loss(model_, replica.tape, batch, arguments_.label_smoothing, arguments_.divisor);
     replica.loss = static_cast<double>(loss.value().data()[0]);
@@ -82,11 +84,14 @@ void Replicas::run(std::size_t index) {
 }
 
 double Replicas::accumulate(const Batch& batch, const PassArguments& arguments) {
-  const std::size_t count = std::min(replicas_.size(), batch.size);
+  const std::size_t ranks = ranks_ == nullptr ? 1 : ranks_->count(), rank = ranks_ == nullptr ? 0 : ranks_->index();
+  const std::size_t count = std::min(ranks * replicas_.size(), batch.size);
   slices_.clear();
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = rank * replicas_.size(); i < std::min(count, (rank + 1) * replicas_.size()); ++i)
     slices_.push_back(batch.slice(batch.size * i / count, batch.size * (i + 1) / count));
   arguments_ = arguments;
+  if (rank > 0) parameters_.clear_gradients();  // what came before is in the first rank's sum
+  if (ranks_ != nullptr) ranks_->begin((count + replicas_.size() - 1) / replicas_.size());
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     running_ = threads_.size();
@@ -110,7 +115,11 @@ double Replicas::accumulate(const Batch& batch, const PassArguments& arguments) 
     if (!replica->gradients.empty()) parameters_.add_gradients(replica->gradients);
   }
   if (error) std::rethrow_exception(error);  // only now, so that no replica keeps anything for the next batch
-  return loss;
+  if (ranks_ == nullptr) return loss;
+  const Ranks::Report all = ranks_->finish({loss, non_finite_, arguments.stop});
+  non_finite_ = all.non_finite;
+  stop_ = all.stop;
+  return all.loss;
 }
 
 }  // namespace surd

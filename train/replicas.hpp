@@ -2,6 +2,7 @@
 
 #include "data/batch.hpp"
 #include "layers/transformer.hpp"
+#include "train/ranks/ranks.hpp"
 
 #include <condition_variable>
 #include <cstdint>
@@ -21,24 +22,29 @@ struct PassArguments {
   std::uint64_t step;
   Observer* observer = nullptr;  ///< of the first replica
   Profile* profile = nullptr;    ///< of the first replica
+  bool stop = false;             ///< this process was told to stop, which all ranks are to know
 };
 
 /// Computes gradients of one batch on several threads: each replica runs forward and backward over its slice of the
 /// rows on a tape of its own, and the gradients are added in the order of the replicas. So a given number of replicas
-/// always gives the same bits, and different numbers agree up to rounding.
+/// always gives the same bits, and different numbers agree up to rounding. With ranks, each has so many replicas, and
+/// the sum goes over all of them, in the order of the ranks.
 class Replicas {
  public:
-  /// Throws Error where the system has not so many threads, std::bad_alloc where it has not the memory.
-  Replicas(const Transformer& model, ParameterSet& parameters, std::size_t count);
+  /// `ranks`, if there are any, must outlive it. Throws Error where the system has not so many threads, std::bad_alloc
+  /// where it has not the memory.
+  Replicas(const Transformer& model, ParameterSet& parameters, std::size_t count, Ranks* ranks = nullptr);
   ~Replicas();
   Replicas(const Replicas&) = delete;
   Replicas& operator=(const Replicas&) = delete;
 
   /// Adds the batch's gradients to the parameters' own; returns its share of the loss. Where that is not finite, the
-  /// gradients are not to be used, and non_finite() names the first value that is not.
+  /// gradients are not to be used, and non_finite() names the first value that is not. Throws RankLost.
   double accumulate(const Batch& batch, const PassArguments& arguments);
 
   const std::string& non_finite() const { return non_finite_; }
+  /// Whether a process was told to stop, as the last pass said; the same on all ranks.
+  bool stop() const { return stop_; }
 
  private:
   struct Replica {
@@ -49,14 +55,17 @@ class Replicas {
     std::exception_ptr error;
   };
 
-  void stop();
+  void end_threads();
   void work(std::size_t index);
   void run(std::size_t index);
 
   const Transformer& model_;
   ParameterSet& parameters_;
+  Ranks* ranks_;
+  std::function<void(std::size_t)> gradient_done_;  // sends gradients while backward goes on
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::string non_finite_;
+  bool stop_ = false;
 
   // The round under way: workers wait for `round_` to change, and the caller for `running_` to reach 0.
   std::vector<Batch> slices_;

@@ -49,6 +49,17 @@ bool is_finished(const TrainState& state, const TrainOptions& options) {
   return state.update >= options.updates || enough || patience_over;
 }
 
+/// The update after `before`. Where another rank is lost, saves what was reached.
+UpdateRecord make_update(Updater& updater, const std::vector<Batch>& batches, const TrainState& before,
+                         TrainListener& listener) {
+  try {
+    return updater.update(batches, before.update + 1, before.epoch, listener);
+  } catch (const RankLost&) {
+    if (before.update > 0) listener.checkpoint(before, false);
+    throw;
+  }
+}
+
 }  // namespace
 
 TrainState train(const Training& run, const TrainOptions& options, TrainState state, TrainListener& listener) {
@@ -58,11 +69,11 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
   if (options.evaluate_at_start && state.update == 0)
     listener.evaluated(state, measure(run, options, 1, listener), false);
   while (!state.finished) {
-    const std::uint64_t epoch = state.epoch;
+    const TrainState before = state;
     const std::vector<Batch> batches = next_batches(batcher, state, options.accumulate);
     ++state.update;
 
-    const UpdateRecord record = updater.update(batches, state.update, epoch, listener);
+    const UpdateRecord record = make_update(updater, batches, before, listener);
     state.target_tokens += record.target_tokens;
     listener.updated(record);
 
@@ -74,7 +85,8 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
       listener.evaluated(state, evaluation, best);
     }
     state.finished = is_finished(state, options);
-    const bool interrupted = !state.finished && listener.interrupted();
+    // Ranks must agree: what one of them was told they all know with the next update.
+    const bool interrupted = !state.finished && (run.ranks != nullptr ? updater.stop() : listener.interrupted());
     if (best || state.finished || interrupted || state.update % options.checkpoint_every == 0)
       listener.checkpoint(state, best);
     if (interrupted) break;

@@ -5,6 +5,7 @@
 #include "layers/transformer.hpp"
 #include "train/evaluation.hpp"
 #include "train/optimizers/optimizer.hpp"
+#include "train/ranks/ranks.hpp"
 #include "train/schedule.hpp"
 
 #include <cstdint>
@@ -113,9 +114,11 @@ struct Training {
   const std::vector<SentencePair>& valid_pairs;
   const TextCodec& codec;  ///< of these pairs
   std::uint64_t seed;
+  Ranks* ranks = nullptr;  ///< the processes that train this model together, if there are several
 };
 
-/// Trains from `state` to the end. Deterministic: neither time nor chance enters. Throws Diverged.
+/// Trains from `state` to the end. Deterministic: neither time nor chance enters. All ranks do the same but for their
+/// parts of the batches. Throws Diverged, and RankLost after saving what was reached before.
 TrainState train(const Training& training, const TrainOptions& options, TrainState state, TrainListener& listener);
 
 }  // namespace surd

@@ -50,6 +50,7 @@ UpdateRecord Updater::update(const std::vector<Batch>& batches, std::uint64_t nu
     pass.step = number * options_.accumulate + i;
     pass.observer = listener.observer(number, i, batches[i]);
     pass.profile = profile_;
+    pass.stop = training_.ranks != nullptr && listener.interrupted();
     record.loss += replicas_.accumulate(batches[i], pass);
     if (!std::isfinite(record.loss)) throw Diverged(number, replicas_.non_finite());
   }

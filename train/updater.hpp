@@ -16,13 +16,16 @@ class Updater {
   Updater(const Training& training, const TrainOptions& options, Profile* profile = nullptr)
       : training_(training),
         options_(options),
-        replicas_(training.model, training.parameters, options.replicas),
+        replicas_(training.model, training.parameters, options.replicas, training.ranks),
         profile_(profile) {}
 
   /// Update `number`, the first being 1, from the gradients of these batches together. Throws Diverged before anything
   /// that is not finite is applied, or right after the update itself overflowed.
   UpdateRecord update(const std::vector<Batch>& batches, std::uint64_t number, std::uint64_t epoch,
                       TrainListener& listener);
+
+  /// Whether any rank was told to stop before the last update; the same on all of them.
+  bool stop() const { return replicas_.stop(); }
 
  private:
   void book(const char* what) {

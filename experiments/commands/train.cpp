@@ -2,13 +2,17 @@
 
 #include "autograd/blas.hpp"
 #include "experiments/commands/command.hpp"
+#include "experiments/config/config_error.hpp"
 #include "experiments/config/settings.hpp"
 #include "experiments/config/yaml_document.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_training.hpp"
+#include "train/ranks/mpi_transport.hpp"
 #include "train/storage/files.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
@@ -37,9 +41,20 @@ void expect_same_config(const RunFolder& folder, const std::string& resolved) {
       changes, folder.config(), folder.path);
 }
 
-}  // namespace
+/// The other processes of `mpirun surd train --ranks`. What they all print the first alone does.
+std::unique_ptr<Transport> join_ranks() {
+  std::unique_ptr<Transport> transport = mpi_transport();
+  expect_usage(transport != nullptr, "--ranks", "this program was built without MPI; build it with -DSURD_MPI=ON");
+  if (transport->index() > 0) {
+    const int nowhere = ::open("/dev/null", O_WRONLY);
+    ::dup2(nowhere, STDOUT_FILENO);
+    ::close(nowhere);
+  }
+  return transport;
+}
 
-int train_command(const TrainArguments& arguments) {
+int train_in_folder(const TrainArguments& arguments, Transport* transport) {
+  const bool first = transport == nullptr || transport->index() == 0;
   blas::initialize();
   Console console;
   std::vector<std::string> settings = arguments.settings.values;
@@ -53,13 +68,13 @@ int train_command(const TrainArguments& arguments) {
   std::unique_ptr<File> lock;
   const bool resuming = arguments.resume && folder.begun();
   if (resuming) {
-    lock = folder.lock();
+    if (first) lock = folder.lock();
     expect_same_config(folder, resolved);
     if (is_finished(folder)) {
       console.line(fmt::format("{} is already finished; nothing to do", folder.path));
       return exit_done;
     }
-  } else {
+  } else if (first) {
     expect_usage(!folder.exists() || folder.only_prepared(), folder.path,
                  arguments.resume ? "cannot be resumed: it has no config.yaml, so it is not the folder of a run; name "
                                     "the --out of one, or an empty folder"
@@ -70,7 +85,36 @@ int train_command(const TrainArguments& arguments) {
   request.resume = resuming;
   request.lock = std::move(lock);
   request.after_update = arguments.after_update;
+  request.transport = transport;
+  request.rank_timeout = arguments.rank_timeout.seconds.value_or(request.rank_timeout);
   return run_training(file, folder, std::move(request), console);
+}
+
+/// The same with the other ranks. Where one of them is lost or fails, all end at once: none is left waiting.
+int train_with_ranks(const TrainArguments& arguments) {
+  const std::unique_ptr<Transport> transport = join_ranks();
+  Console console;
+  int code = exit_failed;
+  try {
+    return train_in_folder(arguments, transport.get());
+  } catch (const RankLost& lost) {
+    console.fail(fmt::format("{}; --resume goes on, with any number of ranks", lost.what()));
+  } catch (const ConfigError& error) {
+    console.fail(error.what());
+    code = exit_usage;
+  } catch (const UsageError& error) {
+    console.fail(error.what());
+    code = exit_usage;
+  } catch (const std::exception& error) {
+    console.fail(fmt::format("rank {}: {}", transport->index(), error.what()));
+  }
+  abort_ranks(code);
+}
+
+}  // namespace
+
+int train_command(const TrainArguments& arguments) {
+  return arguments.ranks ? train_with_ranks(arguments) : train_in_folder(arguments, nullptr);
 }
 
 void add_train(CommandTable& table) { table.add("train", "Train a model", {"config"}, train_command); }

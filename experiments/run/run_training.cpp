@@ -3,6 +3,7 @@
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/run/run_listener.hpp"
+#include "experiments/run/run_ranks.hpp"
 #include "experiments/run/system_info.hpp"
 #include "experiments/run/unknown_tokens.hpp"
 #include "train/storage/checkpoint.hpp"
@@ -82,9 +83,11 @@ std::string why_early(const TrainState& state, const TrainOptions& options) {
 }
 
 /// Trains until the end, a stop signal or divergence, writes the summary, and returns the exit code.
-int run(const Training& training, const Dataset& dataset, const RunConfig& config, const RunFolder& folder,
+int run(Training training, const Dataset& dataset, const RunConfig& config, const RunFolder& folder,
         const Progress& progress, const RunRequest& request, Console& console) {
   const StopSignals signals;
+  const auto ranks = make_ranks(request, training.parameters, signals);
+  training.ranks = ranks.get();
   RunListener listener(console, folder, config, training, progress.position, signals, request.after_update,
                        request.checkpoints);
   TrainState state;
@@ -128,6 +131,15 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
   Schedule& schedule = *experiment.schedule;
   if (resuming) folder.expect_same_data(experiment.corpus, experiment.splits);
 
+  const Training training{model.transformer(),    model.parameters(),     optimizer,     schedule,
+                          dataset.split("train"), dataset.split("valid"), dataset.codec, config.seed};
+  if (request.transport != nullptr && request.transport->index() > 0) {
+    const Progress progress =
+        resuming ? restore(folder, config, model.parameters(), optimizer, schedule, console) : Progress();
+    expect_alike(request, config, experiment.corpus, progress.state);
+    return assist(training, config, progress.state, request);
+  }
+
   // Everything that can be wrong with the config has been looked at; only now is anything written.
   folder.create();
   if (!resuming) {
@@ -146,8 +158,7 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
 
   const Progress progress =
       resuming ? restore(folder, config, model.parameters(), optimizer, schedule, console) : Progress();
-  const Training training{model.transformer(),    model.parameters(),     optimizer,     schedule,
-                          dataset.split("train"), dataset.split("valid"), dataset.codec, config.seed};
+  if (request.transport != nullptr) expect_alike(request, config, experiment.corpus, progress.state);
   return run(training, dataset, config, folder, progress, request, console);
 }
 

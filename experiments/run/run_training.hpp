@@ -3,6 +3,7 @@
 #include "experiments/program/console.hpp"
 #include "experiments/run/run_config.hpp"
 #include "experiments/run/run_folder.hpp"
+#include "train/ranks/transport.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -21,12 +22,15 @@ struct RunRequest {
   /// Whether the run can be resumed or used afterwards. Without them it writes no parameters.
   bool checkpoints = true;
   std::function<void(std::uint64_t)> after_update;  ///< called after each update
+  /// The processes that train this model together, if there are several. All of them see the folder; the first writes.
+  Transport* transport = nullptr;
+  double rank_timeout = 60;  ///< see Ranks
 };
 
 /// Trains what a config describes in a folder, until the end, a stop signal or divergence, writes all that a run
 /// leaves, and returns the exit code of `surd train`. BLAS must be initialised. Throws ConfigError for options that
 /// contradict each other or the data, before anything is written; UsageError where the data are not those of the run
-/// that is resumed; Error.
+/// that is resumed; RankLost, after saving what was reached, where another process is lost; Error.
 int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest request, Console& console);
 
 }  // namespace surd

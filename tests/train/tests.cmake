@@ -11,6 +11,7 @@ surd_tests(train
     probe/probe_model_test.cpp
     probe/probe_test.cpp
     probe/probe_training_test.cpp
+    ranks_test.cpp
     replicas_test.cpp
     resume_test.cpp
     schedule_test.cpp

@@ -1,3 +1,4 @@
+#include "tests/train/long_training.hpp"
 #include "tests/train/toy.hpp"
 #include "train/batch_loss.hpp"
 #include "train/optimizers/adam.hpp"
@@ -16,12 +17,6 @@
 
 namespace surd {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool takes_long = true;  // half an hour, and nothing that other tests do not show a sanitizer
-#else
-constexpr bool takes_long = false;
-#endif
 
 std::vector<SentencePair> reversed_pairs(std::size_t count, std::uint64_t seed) {
   auto pairs = test::copy_pairs(count, 4, 8, 12, seed);
@@ -93,7 +88,7 @@ Exponent measure(std::uint64_t seed) {
   return result;
 }
 
-TEST_CASE("in training, the exponent of unscaled scores rises from 1/2" * doctest::skip(takes_long)) {
+TEST_CASE("in training, the exponent of unscaled scores rises from 1/2" * doctest::skip(test::no_long_training)) {
   Exponent mean;
   for (const std::uint64_t seed : {1, 2, 3}) {
     const Exponent exponent = measure(seed);

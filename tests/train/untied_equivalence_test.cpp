@@ -1,3 +1,4 @@
+#include "tests/train/long_training.hpp"
 #include "tests/train/loss_curve.hpp"
 
 #include <doctest/doctest.h>
@@ -34,6 +35,7 @@ Arm unscaled(std::size_t d, bool rates) {
 TEST_CASE_TEMPLATE("untied, a factor on the embeddings is a change of their learning rate, bit for bit", AnyOptimizer,
                    Sgd, Adam) {
   for (const std::size_t d : {16, 64, 256}) {
+    if (test::no_long_training && d > 16) continue;
     CAPTURE(d);
     CurveOptions options;
     options.d_model = d;

@@ -11,7 +11,7 @@ struct StudyExtendArguments : StudyFolderArguments {
 
   void fields(Fields& f) {
     StudyFolderArguments::fields(f);
-    f("seeds", seeds, "how many more", between(1, 1000));
+    f("seeds", seeds, "how many more", between(1, 10'000));
     f("jobs", jobs, "runs side by side [one a core]", between(1, 1024));
   }
 };

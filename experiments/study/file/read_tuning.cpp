@@ -7,7 +7,7 @@
 namespace surd {
 namespace {
 
-constexpr std::size_t most_seeds = 1000;
+constexpr std::size_t most_seeds = 10'000;
 
 }  // namespace
 

@@ -132,6 +132,27 @@ TEST_CASE("signed ranks of textbook size") {
   CHECK_THROWS_AS(pseudo_median_interval({}), Error);
 }
 
+TEST_CASE(
+    "the p of more than a thousand values is that of signed ranks to four digits, and small ones are no smaller") {
+  constexpr std::size_t n = 1001, ranks = n * (n + 1) / 2;
+  std::vector<double> share(ranks + 1);  // of each sum of ranks
+  share[0] = 1;
+  for (std::size_t rank = 1; rank <= n; ++rank)
+    for (std::size_t sum = rank * (rank + 1) / 2 + 1; sum-- > 0;)
+      share[sum] = (share[sum] + (sum >= rank ? share[sum - rank] : 0)) / 2;
+  for (const std::size_t negative : {550, 650, 680, 700, 720, 760}) {
+    std::vector<double> values;
+    for (std::size_t i = 1; i <= n; ++i)
+      values.push_back(i <= negative ? -static_cast<double>(i) : static_cast<double>(i));
+    const std::size_t sum = ranks - negative * (negative + 1) / 2;
+    double exact = 0;
+    for (std::size_t at_least = sum; at_least <= ranks; ++at_least) exact += share[at_least];
+    CAPTURE(exact);
+    CHECK(std::fabs(signed_rank_p_above(values) - exact) < 1e-4);
+    if (exact < 0.01) CHECK(signed_rank_p_above(values) >= exact);
+  }
+}
+
 TEST_CASE("ties speak against, unless they are to speak in favour, whatever their additions round to") {
   CHECK(signed_rank_p_above({0, 0, 0, 0, 0, 0}) == 1);
   CHECK(signed_rank_p_above({0, 0, 0, 0, 0, 0}, 0, Ties::in_favour) == 1.0 / 64);

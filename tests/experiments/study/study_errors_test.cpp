@@ -151,7 +151,7 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {tuned("key: optimizer.learning_rate, values: [1.0e+300, 1.0e+305]"), "which is no number above 0 any more"},
       {good + "quick: {levels: {rho: [middle]}}\n", "quick.levels: axis 'rho' has no level 'middle'"},
       {good + "quick: {levels: {roh: [low]}}\n", "quick.levels: there is no axis 'roh'; did you mean 'rho'?"},
-      {good + "quick: {seeds: 0}\n", "study.yaml:17:16: quick.seeds: must be in [1, 1000]; got 0"},
+      {good + "quick: {seeds: 0}\n", "study.yaml:17:16: quick.seeds: must be in [1, 10000]; got 0"},
       {good + tuning + "quick: {tuning_seeds: x}\n", "quick.tuning_seeds: must be a whole number"},
       {good + "quick: {set: 3}\n", "quick.set: must be a mapping of config keys"},
       {good + "quick: {set: {train.updatse: 3}}\n", "train.updatse: unknown key; did you mean 'updates'?"},

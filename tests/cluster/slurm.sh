@@ -1,0 +1,125 @@
+#!/bin/bash
+# The Slurm recipe of docs/cluster.md on a cluster of four nodes that are all this machine: an array of eight tasks over
+# three of them makes a study of 60 runs, while a node is taken down, a task is requeued, tasks ask for another turn and
+# one more job meets its time limit. What comes out is compared with what one worker makes.
+#
+#     slurm.sh SURD FOLDER
+#
+# Needs slurmctld, slurmd, slurm-client and munge; runs as root. FOLDER is made, and holds every log afterwards.
+set -euo pipefail
+
+surd=$(realpath "$1")
+mkdir -p "$2"
+folder=$(realpath "$2")
+export SLURM_CONF=$folder/slurm.conf
+mkdir -p "$folder"/{state,spool,log,run}
+
+cleanup() {
+  scancel --user root 2>/dev/null || true
+  for process in "${daemons[@]}"; do kill "$process" 2>/dev/null || true; done
+}
+daemons=()
+trap cleanup EXIT
+
+host=$(hostname)
+cat >"$SLURM_CONF" <<CONF
+ClusterName=study
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=16917
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$folder/run/munge.socket
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+StateSaveLocation=$folder/state
+SlurmctldPidFile=$folder/run/slurmctld.pid
+SlurmdPidFile=$folder/run/slurmd-%n.pid
+SlurmdSpoolDir=$folder/spool/%n
+ReturnToService=2
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+MinJobAge=3600
+KillWait=10
+NodeName=node[1-4] NodeHostname=$host NodeAddr=127.0.0.1 Port=[17101-17104] CPUs=2 State=UNKNOWN
+PartitionName=all Nodes=node[1-4] Default=YES MaxTime=INFINITE State=UP
+CONF
+
+start() {
+  "$@" >>"$folder/log/${1##*/}.log" 2>&1 &
+  daemons+=($!)
+}
+head -c 1024 /dev/urandom >"$folder/munge.key"
+chmod 400 "$folder/munge.key"
+start munged --foreground --force --key-file="$folder/munge.key" --socket="$folder/run/munge.socket" \
+  --pid-file="$folder/run/munged.pid" --log-file="$folder/log/munged.log" --seed-file="$folder/run/munged.seed"
+sleep 1
+start slurmctld -D
+for node in 1 2 3 4; do start slurmd -D -N "node$node"; done
+
+# Prints a line until what follows holds, at most so many seconds.
+wait_for() {
+  local what=$1 seconds=$2 begin=$SECONDS
+  shift 2
+  until "$@"; do
+    ((SECONDS - begin < seconds)) || { echo "not within $seconds s: $what" >&2; exit 1; }
+    sleep 1
+  done
+  echo "$what: after $((SECONDS - begin)) s"
+}
+idle_nodes() { [[ $(sinfo --noheader --Node --format=%t 2>/dev/null | grep -c idle) == 4 ]]; }
+wait_for "four nodes are there" 60 idle_nodes
+
+cat >"$folder/study.yaml" <<STUDY
+title: A study for a cluster
+base:
+  task: {name: reverse, train_size: 500, valid_size: 50, test_size: 1}
+  model: {d_model: 32, heads: 2, encoder_layers: 1, decoder_layers: 1}
+  train: {updates: 1500, evaluate_every: 500}
+arms: [{name: low}, {name: high, set: {optimizer.learning_rate: 0.003}}]
+metrics: [{name: loss, kind: final_value}]
+hypotheses: [{name: H, metric: loss, arm: {arm: high}, against: {arm: low}, expect: lower}]
+seeds: 30
+STUDY
+study=$folder/study
+"$surd" study run "$folder/study.yaml" --out "$study" --jobs 0 --keep-checkpoints
+"$surd" study run "$folder/study.yaml" --out "$folder/alone" --jobs 1 --keep-checkpoints >"$folder/log/alone.log"
+
+done_runs() { "$surd" study status --json "$study" | python3 -c 'import json, sys; print(json.load(sys.stdin)["finished"])'; }
+submit() { sbatch --parsable --chdir="$folder" --output="$folder/log/task-%A-%a.log" --exclude=node4 \
+    --open-mode=append --requeue -t 1 "$@"; }
+array=$(submit --array=0-7 --wrap "exec $surd study work $study --for 20s --idle 60s --requeue")
+limited=$(submit --wrap "exec $surd study work $study")
+echo "array $array, and $limited, which is not told its time"
+at_least() { (($(done_runs) >= $1)); }
+wait_for "the first five runs are made" 120 at_least 5
+scontrol update NodeName=node2 State=DOWN Reason=test
+echo "node2 is down"
+wait_for "ten runs are made" 120 at_least 10
+task=$(squeue --noheader --states=R --array --job="$array" --format=%i | head -1)
+scontrol requeue "$task"
+echo "task $task was requeued"
+complete() { "$surd" study status --json "$study" | grep -q '"complete": true'; }
+wait_for "the study is complete" 600 complete
+scontrol update NodeName=node2 State=RESUME 2>/dev/null || true  # it may have come back by itself
+no_jobs() { [[ -z $(squeue --noheader) ]]; }
+wait_for "every task has ended" 300 no_jobs
+
+for job in "$array" "$limited"; do
+  scontrol --oneliner show job "$job" | grep -oE '(ArrayTaskId|JobId|JobState|Restarts|ExitCode)=[^ ]*' | paste -sd ' ' | sed 's/ JobId/\nJobId/g'
+done
+for made in study alone; do "$surd" study report "$folder/$made" >/dev/null; done
+python3 - "$folder" <<'PY'
+import json, pathlib, sys
+
+folder = pathlib.Path(sys.argv[1])
+def results(name):
+    verdicts = json.loads((folder / name / "verdicts.json").read_text())
+    del verdicts["made_by"]  # who made it, in how long
+    return verdicts, (folder / name / "runs.csv").read_bytes()
+assert results("study") == results("alone"), "the cluster's results differ"
+finished = [line for log in (folder / "log").glob("task-*.log") for line in log.read_text().splitlines()
+             if line.startswith("finished")]
+assert len(finished) == len(set(finished)) == 60, finished
+print("60 runs, each made once, and the same results as one worker's")
+PY
