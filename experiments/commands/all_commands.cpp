@@ -48,6 +48,7 @@ static CommandTable all_commands() {
   COMMAND(add_bench_decode);
   COMMAND(add_bench_growth);
   COMMAND(add_bench_shapes);
+  COMMAND(add_bench_allreduce);
   return table;
 }
 

@@ -15,7 +15,9 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 namespace surd {
 namespace {
@@ -108,6 +110,8 @@ int train_with_ranks(const TrainArguments& arguments) {
   } catch (const std::exception& error) {
     console.fail(fmt::format("rank {}: {}", transport->index(), error.what()));
   }
+  // The first rank saves what was reached, and then ends all.
+  if (transport->index() > 0) std::this_thread::sleep_for(std::chrono::minutes(10));
   abort_ranks(code);
 }
 

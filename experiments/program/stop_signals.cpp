@@ -1,20 +1,30 @@
 #include "experiments/program/stop_signals.hpp"
 
+#include <unistd.h>
+
 namespace surd {
 namespace {
 
 volatile sig_atomic_t noted = 0;
+volatile sig_atomic_t parent_alone = 0;
 
-void handle(void (*handler)(int)) {
+void note(int signal, siginfo_t* from, void*);
+
+void handle(bool with_note) {
   struct sigaction action = {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
+  if (with_note) {
+    action.sa_sigaction = note;
+    action.sa_flags = SA_RESTART | SA_SIGINFO;
+  } else {
+    action.sa_handler = SIG_DFL;
+  }
   sigemptyset(&action.sa_mask);
   for (const int signal : stop_signals) sigaction(signal, &action, nullptr);
 }
 
-void note(int signal) {
-  handle(SIG_DFL);                // for all of them: a person who sends a second one, of any kind, wants an end
+void note(int signal, siginfo_t* from, void*) {
+  if (parent_alone != 0 && from->si_pid != getppid()) return;
+  handle(false);                  // for all of them: a person who sends a second one, of any kind, wants an end
   if (noted != 0) raise(signal);  // it came before the first one was noted
   noted = signal;
 }
@@ -23,9 +33,10 @@ void note(int signal) {
 
 StopSignals::StopSignals() {
   noted = 0;
-  handle(note);
+  handle(true);
 }
-StopSignals::~StopSignals() { handle(SIG_DFL); }
+StopSignals::~StopSignals() { handle(false); }
+void StopSignals::only_from_parent() { parent_alone = 1; }
 int StopSignals::received() const { return noted; }
 
 }  // namespace surd

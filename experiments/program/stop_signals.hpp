@@ -16,6 +16,10 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
+  /// From now on this process heeds the stop signals of its parent alone: what is sent to all processes of a job comes
+  /// from there as well, and would count as a second signal.
+  static void only_from_parent();
+
   /// The signal that came, 0 as long as none did.
   int received() const;
 };

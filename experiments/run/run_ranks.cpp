@@ -42,7 +42,8 @@ std::map<std::string, XXH64_hash_t> facts_of(const RunConfig& config, const Corp
 std::unique_ptr<Ranks> make_ranks(const RunRequest& request, ParameterSet& parameters, const StopSignals& signals) {
   if (request.transport == nullptr) return nullptr;
   return std::make_unique<Ranks>(*request.transport, parameters, std::chrono::duration<double>(request.rank_timeout),
-                                 [&signals] { return signals.received() != 0; });
+                                 // What mpirun sends where a rank has died; other signals ask for an orderly stop.
+                                 [&signals] { return signals.received() == SIGTERM; });
 }
 
 void expect_alike(const RunRequest& request, const RunConfig& config, const Corpus& corpus, const TrainState& state) {

@@ -59,11 +59,11 @@ struct Progress {
 };
 
 Progress restore(const RunFolder& folder, const RunConfig& config, ParameterSet& parameters, Optimizer& optimizer,
-                 Schedule& schedule, Console& console) {
+                 Schedule& schedule, Console& console, bool writes = true) {
   Progress progress;
   const Checkpoints checkpoints(folder.checkpoints(), config.train.keep_checkpoints);
   const auto warn = [&](const std::string& text) { console.warn(text + "; using the checkpoint before it"); };
-  if (const auto saved = checkpoints.resume(parameters, optimizer, schedule, warn))
+  if (const auto saved = checkpoints.resume(parameters, optimizer, schedule, warn, writes))
     progress = {saved->state, LogPosition::parse(saved->log_position)};
   if (progress.state.update == 0)
     console.warn(folder.checkpoints() + " holds no checkpoint; the run begins again");
@@ -107,7 +107,7 @@ int run(Training training, const Dataset& dataset, const RunConfig& config, cons
   console.end_progress();
   if (!state.finished) {
     console.warn(fmt::format("interrupted after update {}; --resume goes on from there", state.update));
-    return 128 + signals.received();
+    return signals.received() != 0 ? 128 + signals.received() : exit_unfinished;  // another rank was told to stop
   }
   console.line(fmt::format(
       "{} after {} updates{} in {}: best {} {:.4f} at update {};\n{} tokens/s, peak memory {:.0f} MB, {:.1f} % of the "
@@ -135,7 +135,7 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
                           dataset.split("train"), dataset.split("valid"), dataset.codec, config.seed};
   if (request.transport != nullptr && request.transport->index() > 0) {
     const Progress progress =
-        resuming ? restore(folder, config, model.parameters(), optimizer, schedule, console) : Progress();
+        resuming ? restore(folder, config, model.parameters(), optimizer, schedule, console, false) : Progress();
     expect_alike(request, config, experiment.corpus, progress.state);
     return assist(training, config, progress.state, request);
   }

@@ -27,7 +27,6 @@ Ranks::Ranks(Transport& transport, ParameterSet& parameters, std::chrono::durati
       stopped_(std::move(stopped)),
       ready_(parameters.size()),
       used_(parameters.size()) {
-  constexpr std::size_t bucket_bytes = 4 << 20;
   std::size_t numbers = 0, end = parameters.size();
   for (std::size_t i = parameters.size(); i-- > 0;) {
     numbers += parameters[i].value.size();

@@ -33,6 +33,9 @@ class Ranks {
   Ranks(Transport& transport, ParameterSet& parameters, std::chrono::duration<double> timeout,
         std::function<bool()> stopped);
 
+  /// Of a bucket, at least, but for the last one.
+  static constexpr std::size_t bucket_bytes = 4 << 20;
+
   std::size_t count() const { return transport_.count(); }
   std::size_t index() const { return transport_.index(); }
 

@@ -145,7 +145,8 @@ std::vector<std::string> Checkpoints::newest_first() const {
 
 std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, Optimizer& optimizer,
                                                       Schedule& schedule,
-                                                      const std::function<void(const std::string&)>& warn) const {
+                                                      const std::function<void(const std::string&)>& warn,
+                                                      bool writes) const {
   auto paths = newest_first();
   if (path_exists(best_file())) paths.push_back(best_file());
   if (paths.empty()) return std::nullopt;
@@ -181,7 +182,8 @@ std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, 
       throw Error(fmt::format("{}: 'optimizer_updates' or 'schedule' cannot be read; {}", path, way_out));
     }
     // It is the best, and the run may have stopped before that was written.
-    if (saved.state.update == saved.state.best_update && path != best_file()) write_file_atomically(best_file(), bytes);
+    if (writes && saved.state.update == saved.state.best_update && path != best_file())
+      write_file_atomically(best_file(), bytes);
     return saved;
   }
   throw Error(fmt::format("{}: every checkpoint is damaged; train again into another folder", folder_));

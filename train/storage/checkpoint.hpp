@@ -40,10 +40,10 @@ class Checkpoints {
   void expect_space(const ParameterSet& parameters, const Optimizer& optimizer) const;
 
   /// Restores from the latest whole checkpoint, or from the best where every later one is damaged; `warn` is told of
-  /// each that is passed over. Writes the best file if the run stopped before it could. Nothing where there is none at
-  /// all. Throws Error when there are only damaged ones, or they do not fit the model.
+  /// each that is passed over. Writes the best file if the run stopped before it could, where `writes`. Nothing where
+  /// there is none at all. Throws Error when there are only damaged ones, or they do not fit the model.
   std::optional<Saved> resume(ParameterSet& parameters, Optimizer& optimizer, Schedule& schedule,
-                              const std::function<void(const std::string&)>& warn) const;
+                              const std::function<void(const std::string&)>& warn, bool writes = true) const;
 
   /// Path of the best checkpoint, or of the latest where there is no best. Throws Error where there is none.
   std::string best_path() const;

@@ -86,7 +86,10 @@ std::size_t lines_of(const std::string& file) {
 }
 
 void copy_file(const std::string& from, const std::string& to) {
-  File(to, O_WRONLY | O_CREAT | O_TRUNC).write(read_file(from));
+  File file(to, O_WRONLY | O_CREAT | O_TRUNC);
+  file.write(read_file(from));
+  file.sync();
+  file.close();  // a file server may say only now that there is no room
 }
 
 void copy_folder(const std::string& from, const std::string& to) {

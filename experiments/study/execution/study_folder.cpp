@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 namespace surd {
@@ -39,6 +40,18 @@ void for_each_run(const std::string& runs, const std::function<void(const std::s
     f(entry->path().lexically_relative(runs).generic_string());
   }
 }
+
+/// Whoever has it may change study.json.
+class Guard {
+ public:
+  explicit Guard(const StudyFolder& folder) : leases_(folder.path()) {
+    expect_usage(leases_.take("study.json") || leases_.take_over("study.json"), folder.path(),
+                 "is being changed by another process; try again");
+  }
+
+ private:
+  Leases leases_;
+};
 
 /// Throws UsageError where no study was begun in a folder.
 void expect_begun(const StudyFolder& folder) {
@@ -154,9 +167,7 @@ std::vector<std::vector<std::uint64_t>> StudyFolder::extensions() const { return
 
 void StudyFolder::extend(std::size_t seeds) const {
   expect_begun(*this);
-  Leases guard(path_);
-  expect_usage(guard.take("study.json"), path_,
-               "is being extended by another process; wait until that has begun its runs");
+  const Guard guard(*this);
   Beginning begun = read_beginning(path_);
   const Study before = study_of(*this, begun);
   expect_usage(begun.more_seeds.size() + 1 < before.looks, path_,
@@ -176,6 +187,7 @@ std::size_t StudyFolder::retries() const { return read_beginning(path_).retries;
 std::vector<std::string> StudyFolder::reuse() const { return read_beginning(path_).reuse; }
 
 void StudyFolder::add_reuse(const std::vector<std::string>& folders) const {
+  const Guard guard(*this);
   Beginning begun = read_beginning(path_);
   for (const std::string& folder : folders)
     if (std::find(begun.reuse.begin(), begun.reuse.end(), folder) == begun.reuse.end()) begun.reuse.push_back(folder);
@@ -202,6 +214,9 @@ std::unordered_set<std::string> StudyFolder::ended() const {
 
 void StudyFolder::upgrade() const {
   Beginning begun = read_beginning(path_);
+  if (begun.layout >= current_layout) return;
+  const Guard guard(*this);
+  begun = read_beginning(path_);
   if (begun.layout >= current_layout) return;
   std::vector<std::string> unfinished;
   for_each_run(runs(), [&](const std::string& id) {
@@ -233,11 +248,20 @@ std::size_t StudyFolder::retry_failed() const {
     for (std::size_t number = 1; to.empty() || path_exists(to); ++number)
       to = fmt::format("{}/failed/{}.{}", path_, id, number);
     count += rename_folder(run(id), to);
+    remove_if_there(path_ + "/leases/" + id);
   }
   return count;
 }
 
 StudyResults::StudyResults(StudyFolder folder, Parts parts) : folder_(std::move(folder)), parts_(parts) { refresh(); }
+
+void StudyResults::refresh() {
+  ended_ = folder_.ended();
+  // A run that failed may be made again; see retry_failed().
+  for (auto* known : {&results_, &outcomes_})
+    for (auto run = known->begin(); run != known->end();)
+      run = run->second.status == RunResult::Status::failed ? known->erase(run) : std::next(run);
+}
 
 const RunResult* StudyResults::find(const std::string& id) {
   if (const auto found = results_.find(id); found != results_.end()) return &found->second;

@@ -88,7 +88,7 @@ class StudyResults {
   explicit StudyResults(StudyFolder folder, Parts parts = Parts::all);
 
   /// Looks which runs have ended by now.
-  void refresh() { ended_ = folder_.ended(); }
+  void refresh();
   /// Whether it had ended at the last refresh().
   bool ended(const std::string& id) const { return ended_.count(id) > 0; }
   /// Null where the run had not ended at the last refresh(). Throws Error for a damaged file.

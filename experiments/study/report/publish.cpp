@@ -16,8 +16,8 @@ void expect_believable(const StudyFolder& folder, const Study& study, const Anal
   expect_usage(!study.quick, folder.path(), "was cut down by --quick, and nothing in it is evidence; run it whole");
   expect_usage(analysis.missing == 0, folder.path(), "{} of its runs have not ended; go on with {}", analysis.missing,
                "surd study run --resume");
-  expect_usage(analysis.failed == 0, folder.path(),
-               "{} of its runs failed; remove their folders, and go on with surd study run --resume", analysis.failed);
+  expect_usage(analysis.failed == 0, folder.path(), "{} of its runs failed; let them be made again by surd study retry",
+               analysis.failed);
 }
 
 }  // namespace

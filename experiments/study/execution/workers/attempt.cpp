@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *failed_suffix = ".failed", *stopped_suffix = ".stopped";
+constexpr const char *failed_suffix = ".failed", *stopped_suffix = ".stopped", *unfinished_suffix = ".copy";
 
 bool has_suffix(const std::string& name, const char* suffix) { return fs::path(name).extension() == suffix; }
 
@@ -45,6 +45,7 @@ std::optional<std::string> furthest(const std::string& attempts) {
   std::optional<std::string> best;
   for (const std::string& name : names_in(attempts)) {
     const std::string path = attempts + "/" + name;
+    if (has_suffix(name, unfinished_suffix)) continue;
     if (latest_checkpoint(path) > (best ? latest_checkpoint(*best) : "")) best = path;
   }
   return best;
@@ -69,9 +70,11 @@ bool Attempt::go_on_from(const std::string& other) const {
   try {
     if (has_suffix(other, stopped_suffix)) return rename_folder(other, path_);
     const auto checkpoints = checkpoints_of(other);
-    copy_run_files(other, path_, true);
+    const std::string copy = path_ + unfinished_suffix;
+    make_folders(copy);
+    copy_run_files(other, copy, true);
     // The best checkpoint and the last one must be of one moment.
-    if (checkpoints_of(other) != checkpoints) return false;
+    if (checkpoints_of(other) != checkpoints || !rename_folder(copy, path_)) return false;
     if (!has_suffix(other, failed_suffix)) remove_quietly(other);
     return true;
   } catch (const Error&) {  // it was removed, or published, meanwhile

@@ -108,7 +108,10 @@ void Leases::beat() {
 bool Leases::renew() {
   if (clock_() - last_beat_ < expiry_ / 6) return true;
   beat();
-  return std::all_of(held_.begin(), held_.end(), [&](const auto& id) { return text_if_there(lease(id)) == text_; });
+  return std::none_of(held_.begin(), held_.end(), [&](const auto& id) {
+    const std::string owner = text_if_there(lease(id));
+    return !owner.empty() && owner != text_;  // one that cannot be read just now is no one else's
+  });
 }
 
 bool Leases::take(const std::string& id) {
@@ -137,8 +140,12 @@ bool Leases::is_dead(const std::string& owner, const std::string& id) {
   const std::string worker = named.empty() ? id : named;  // it may have died before it wrote its name
   const std::string now = text_if_there(heartbeat(worker));
   auto seen = others_.find(worker);
-  if (seen == others_.end() || seen->second.text != now)
-    seen = others_.insert_or_assign(worker, Seen{now, clock_()}).first;
+  const Seconds time = clock_();
+  // Where this process slept, or the file server did, nobody could be heard of.
+  const bool slept = seen != others_.end() && time - seen->second.looked > expiry_;
+  if (seen == others_.end() || seen->second.text != now || slept)
+    seen = others_.insert_or_assign(worker, Seen{now, time, time}).first;
+  seen->second.looked = time;
   return clock_() - seen->second.since >= expiry_ || is_gone(owner);
 }
 

@@ -53,7 +53,7 @@ class Leases {
   /// What was seen last of another worker, and when that was new.
   struct Seen {
     std::string text;
-    Seconds since;
+    Seconds since, looked;
   };
 
   std::string lease(const std::string& id) const { return folder_ + "/leases/" + id; }

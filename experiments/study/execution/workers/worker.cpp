@@ -42,6 +42,7 @@ int make_run(const Attempt& attempt, const ConfigFile& file, bool keep_checkpoin
     ::dup2(log, STDERR_FILENO);
     ::close(log);
   }
+  StopSignals::only_from_parent();
   UnsyncedCalls quick;
   std::optional<ReplacedSystemCalls> replaced;
   if (!keep_checkpoints) replaced.emplace(quick);
@@ -157,11 +158,13 @@ class Worker {
         idle = Stopwatch();
         continue;
       }
-      if (round.too_long || seconds_left() <= 0)
-        return lost_work_ && runs_ended_ == 0 ? WorkEnd::too_short : WorkEnd::no_time;
+      if (round.too_long || seconds_left() <= 0) {
+        const bool hopeless = never_fits_ || lost_seconds_ > 0.9 * *options_.seconds;
+        return hopeless && runs_ended_ == 0 ? WorkEnd::too_short : WorkEnd::no_time;
+      }
       if (options_.idle_seconds && idle.seconds() >= *options_.idle_seconds) return WorkEnd::idle;
       // The longer there was nothing to do, the less it matters when that is noticed.
-      wait(std::clamp(idle.seconds() / 8, 0.1, 30.0));
+      wait(std::clamp(idle.seconds() / 8, 0.1, std::clamp(options_.lease.count() / 4, 0.1, 30.0)));
     }
   }
 
@@ -172,7 +175,7 @@ class Worker {
     bool made_any = false;
     bool too_long = false;  ///< there are some that do not fit into the time left
   };
-  enum class Made { not_ours, ended, stopped };
+  enum class Made { not_ours, lost, ended, stopped };
 
   double seconds_left() const {
     return options_.seconds ? *options_.seconds - watch_.seconds() : std::numeric_limits<double>::infinity();
@@ -190,6 +193,9 @@ class Worker {
     }
     Round round;
     round.complete = left.empty();
+    never_fits_ = std::none_of(left.begin(), left.end(), [&](const PlannedRun& run) {
+      return keep_checkpoints_ || times_.expected(run.arm).value_or(0) <= options_.seconds.value_or(0);
+    });
     // Every worker begins at another place, so that they hardly meet; and looks again what is left before it has asked
     // for many runs that are not.
     constexpr std::size_t most_misses = 32;
@@ -203,8 +209,8 @@ class Worker {
       }
       const Made made = make(run);
       if (made == Made::stopped || signals_.received() != 0) break;
-      round.made_any = round.made_any || made == Made::ended;
-      misses = made == Made::ended ? 0 : misses + 1;
+      round.made_any = round.made_any || made != Made::not_ours;
+      misses = made == Made::not_ours ? misses + 1 : 0;
       if (misses == most_misses) break;
     }
     return round;
@@ -250,19 +256,24 @@ class Worker {
     }
     if (take_from_another(attempt, id, file->config)) return Made::ended;
     const Stopwatch watch;
-    bool lost = false;
+    bool lost = false, told = false;
     const pid_t child = start_child([&] { return make_run(attempt, *file, keep_checkpoints_); });
     const ChildEnd end = wait_for_child(child, [&] {
       lost = lost || !leases_.renew();
       if (lost) return ChildWish::kill;
-      return signals_.received() != 0 || seconds_left() <= 0 ? ChildWish::stop : ChildWish::go_on;
+      told = told || signals_.received() != 0 || seconds_left() <= 0;
+      return told ? ChildWish::stop : ChildWish::go_on;
     });
-    if (lost || !path_exists(attempt.path())) {  // another worker has taken the run over, or has ended it
-      attempt.discard();
-      return Made::not_ours;
+    if (!path_exists(attempt.path())) return Made::lost;  // removed by one that has taken the run over
+    if (lost) {
+      if (keep_checkpoints_)
+        attempt.stop();
+      else
+        attempt.discard();
+      return Made::lost;
     }
-    if (was_stopped(end)) {
-      lost_work_ = lost_work_ || !keep_checkpoints_;
+    if (told && was_stopped(end)) {
+      if (!keep_checkpoints_) lost_seconds_ = std::max(lost_seconds_, watch.seconds());
       if (keep_checkpoints_)
         attempt.stop();
       else
@@ -294,7 +305,10 @@ class Worker {
       return publish(attempt, {id, RunResult::Status::diverged, divergence(attempt), ""}, config);
     constexpr std::uint64_t least_room = 1 << 20;
     if (available_bytes(folder_.path()) < least_room) {
-      attempt.discard();
+      if (keep_checkpoints_)
+        attempt.stop();
+      else
+        attempt.discard();
       throw Error(folder_.path() + ": the disk is full; make room, and go on with --resume or another surd study work");
     }
     RunEnd failed{id, RunResult::Status::failed, failure(attempt, end), ""};
@@ -339,8 +353,17 @@ class Worker {
   std::minstd_rand chance_{std::random_device{}()};
   Stopwatch watch_;
   std::size_t runs_ended_ = 0;
-  bool lost_work_ = false;
+  double lost_seconds_ = 0;  // the longest that was spent on a run in vain
+  bool never_fits_ = false;  // none of the runs left fits into all the time that there was
 };
+
+/// Whether all runs have ended of the study as it is by now: it may have been extended, or runs are made again.
+bool is_complete(const StudyFolder& folder) {
+  const Study study = folder.study();
+  StudyResults results(folder, parts_for_plan(study));
+  const std::vector<PlannedRun> runs = plan(study, results.known());
+  return std::all_of(runs.begin(), runs.end(), [&](const PlannedRun& run) { return results.ended(run.id(study)); });
+}
 
 }  // namespace
 
@@ -348,7 +371,7 @@ WorkEnd work_on(const StudyFolder& folder, const Study& study, const StopSignals
                 const RunEnded& run_ended) {
   folder.upgrade();
   const WorkEnd end = Worker(folder, study, signals, options, run_ended).work();
-  if (end == WorkEnd::complete) folder.tidy();
+  if (end == WorkEnd::complete && is_complete(folder)) folder.tidy();
   return end;
 }
 
