@@ -1,10 +1,9 @@
 #include "experiments/commands/command_line.hpp"
 
 #include "experiments/commands/command_help.hpp"
-#include "experiments/config/config_error.hpp"
+#include "experiments/config/report_errors.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
-#include "experiments/program/usage_error.hpp"
 #include "experiments/program/version.hpp"
 
 #include <CLI/CLI.hpp>
@@ -12,7 +11,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <new>
 
 namespace surd {
 namespace {
@@ -105,21 +103,7 @@ int run_command_line(const CommandTable& table, int argc, const char* const* arg
     return app.exit(error) == 0 ? exit_done : exit_usage;
   }
 
-  try {
-    return run(request);
-  } catch (const ConfigError& error) {
-    to_stderr("{}\n", error.what());
-    return exit_usage;
-  } catch (const UsageError& error) {
-    to_stderr("error: {}\n", error.what());
-    return exit_usage;
-  } catch (const std::bad_alloc&) {
-    to_stderr("error: there is not enough memory; a smaller model or batch needs less\n");
-    return exit_failed;
-  } catch (const std::exception& error) {
-    to_stderr("error: {}\n", error.what());
-    return exit_failed;
-  }
+  return report_errors([&] { return run(request); });
 }
 
 }  // namespace surd

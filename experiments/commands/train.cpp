@@ -2,7 +2,7 @@
 
 #include "autograd/blas.hpp"
 #include "experiments/commands/command.hpp"
-#include "experiments/config/config_error.hpp"
+#include "experiments/config/report_errors.hpp"
 #include "experiments/config/settings.hpp"
 #include "experiments/config/yaml_document.hpp"
 #include "experiments/program/exit_code.hpp"
@@ -95,21 +95,8 @@ int train_in_folder(const TrainArguments& arguments, Transport* transport) {
 /// The same with the other ranks. Where one of them is lost or fails, all end at once: none is left waiting.
 int train_with_ranks(const TrainArguments& arguments) {
   const std::unique_ptr<Transport> transport = join_ranks();
-  Console console;
-  int code = exit_failed;
-  try {
-    return train_in_folder(arguments, transport.get());
-  } catch (const RankLost& lost) {
-    console.fail(fmt::format("{}; --resume goes on, with any number of ranks", lost.what()));
-  } catch (const ConfigError& error) {
-    console.fail(error.what());
-    code = exit_usage;
-  } catch (const UsageError& error) {
-    console.fail(error.what());
-    code = exit_usage;
-  } catch (const std::exception& error) {
-    console.fail(fmt::format("rank {}: {}", transport->index(), error.what()));
-  }
+  const int code = report_errors([&] { return train_in_folder(arguments, transport.get()); });
+  if (code != exit_failed && code != exit_usage) return code;
   // The first rank saves what was reached, and then ends all.
   if (transport->index() > 0) std::this_thread::sleep_for(std::chrono::minutes(10));
   abort_ranks(code);

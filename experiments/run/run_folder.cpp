@@ -36,11 +36,7 @@ bool RunFolder::only_prepared() const {
 }
 
 void RunFolder::create() const {
-  for (const std::string& folder : {path, vocabulary(), checkpoints()}) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    expect(!error, folder, "cannot be made: {}", error.message());
-  }
+  for (const std::string& folder : {path, vocabulary(), checkpoints()}) make_folders(folder);
 }
 
 void RunFolder::begin(const std::string& config_text, const Corpus& corpus, const TextCodec& codec,

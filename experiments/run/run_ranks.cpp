@@ -8,6 +8,8 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <thread>
@@ -31,7 +33,8 @@ std::map<std::string, XXH64_hash_t> facts_of(const RunConfig& config, const Corp
                                            {"data", to_json_text(fingerprint(corpus), UnknownShares())},
                                            {"update to begin after", std::to_string(state.update)}};
   for (const auto& [name, value] : system_info())
-    if (name == "program" || name == "simd_width" || name == "blas_core") texts[name] = value;
+    if (std::find(std::begin(facts_of_rounding), std::end(facts_of_rounding), name) != std::end(facts_of_rounding))
+      texts[name] = value;
   std::map<std::string, XXH64_hash_t> hashes;
   for (const auto& [name, text] : texts) hashes[name] = XXH3_64bits(text.data(), text.size());
   return hashes;

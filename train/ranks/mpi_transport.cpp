@@ -10,9 +10,7 @@
 namespace surd {
 namespace {
 
-constexpr auto real_type = sizeof(Real) == sizeof(float) ? 0 : 1;
-
-MPI_Datatype mpi_real() { return real_type == 0 ? MPI_FLOAT : MPI_DOUBLE; }
+MPI_Datatype mpi_real() { return sizeof(Real) == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE; }
 
 class MpiTransport : public Transport {
  public:

@@ -126,7 +126,9 @@ Ranks::Report Ranks::finish(const Report& own) {
     summed = summed || progress();
     const double longest = own_seconds + (stopped_() ? 0.5 : timeout_.count());
     if (seconds_since(waiting) > longest)
-      throw RankLost(fmt::format("rank {}: the other ranks did not answer within {:.0f} s", index(), longest));
+      throw RankLost(fmt::format(
+          "rank {}: the other ranks did not answer within {:.0f} s; --resume goes on, with any number of ranks",
+          index(), longest));
     std::this_thread::yield();
   }
   const Report all = decode(received);

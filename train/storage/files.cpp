@@ -170,6 +170,11 @@ void make_folders(const std::string& path) {
   expect(!error, path, "cannot be made: {}", error.message());
 }
 
+void remove_quietly(const std::string& path) {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
 void sync_folder(const std::string& folder) {
   File directory(folder, O_RDONLY | O_DIRECTORY);
   directory.sync();

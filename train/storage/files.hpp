@@ -82,6 +82,9 @@ bool rename_folder(const std::string& from, const std::string& to);
 /// Makes a folder, and those that it lies in, where they are not there. Throws Error with the system's reason.
 void make_folders(const std::string& path);
 
+/// Removes a file, or a folder with all it holds, as far as it is there and can be.
+void remove_quietly(const std::string& path);
+
 /// Makes what was created, renamed or removed in a folder survive a loss of power. Throws Error.
 void sync_folder(const std::string& folder);
 

@@ -3,6 +3,7 @@
 #include "experiments/program/stopwatch.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
+#include "experiments/study/statistics/statistics.hpp"
 #include "train/ranks/mpi_transport.hpp"
 #include "train/ranks/ranks.hpp"
 
@@ -39,8 +40,7 @@ double seconds_of_sum(Transport& transport, std::size_t bytes, std::size_t times
     });
     if (i > 0) seconds.push_back(once);  // the first one also makes connections
   }
-  std::nth_element(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(times / 2), seconds.end());
-  return seconds[times / 2];
+  return statistics::median(seconds);
 }
 
 /// What a sum costs by the model of Thakur et al. (2005): 2 (n - 1) messages a bucket, 2 (n - 1) / n times the bytes.

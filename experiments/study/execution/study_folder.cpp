@@ -19,11 +19,6 @@ namespace surd {
 namespace {
 
 namespace fs = std::filesystem;
-void remove_if_there(const std::string& path) {
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
-}
-
 bool is_seed(const std::string& name) {
   constexpr std::string_view prefix = "seed-";
   return name.size() > prefix.size() && name.rfind(prefix, 0) == 0 &&
@@ -228,14 +223,14 @@ void StudyFolder::upgrade() const {
            "is being made by a worker of surd 0.1.0; stop that first");
     make_folders(attempts(id));
     rename_folder(run(id), attempts(id) + "/surd-0.1.0");
-    remove_if_there(claim);
+    remove_quietly(claim);
   }
   begun.layout = current_layout;
   write_beginning(path_, begun);
 }
 
 void StudyFolder::tidy() const {
-  for (const char* name : {"/attempts", "/leases", "/workers"}) remove_if_there(path_ + name);
+  for (const char* name : {"/attempts", "/leases", "/workers"}) remove_quietly(path_ + name);
 }
 
 std::size_t StudyFolder::retry_failed() const {
@@ -248,7 +243,7 @@ std::size_t StudyFolder::retry_failed() const {
     for (std::size_t number = 1; to.empty() || path_exists(to); ++number)
       to = fmt::format("{}/failed/{}.{}", path_, id, number);
     count += rename_folder(run(id), to);
-    remove_if_there(path_ + "/leases/" + id);
+    remove_quietly(path_ + "/leases/" + id);
   }
   return count;
 }

@@ -180,9 +180,7 @@ Verdict together(const std::vector<GroupAnswer>& answers) {
 std::string claim_heading(std::size_t claim) { return fmt::format("Claim {}: {}", claim, claim_text(claim)); }
 
 void freeze_group(const StudyGroup& group, const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  expect(!error, folder, "cannot be made: {}", error.message());
+  make_folders(folder);
   std::vector<std::string> names;
   for (const fs::path& file : group.studies) names.push_back(file.stem().string());
   write_file_atomically(group_file(folder), Json{{"question", group.question}, {"studies", names}}.dump(2) + "\n");

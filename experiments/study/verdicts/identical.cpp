@@ -1,5 +1,6 @@
 #include "experiments/study/verdicts/identical.hpp"
 
+#include "experiments/run/system_info.hpp"
 #include "experiments/study/verdicts/finding.hpp"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ double distance(const std::vector<UpdateRecord>& a, const std::vector<UpdateReco
 /// What decides how the sums of a run are rounded, in a few words.
 std::string arithmetic_of(const RunResult& run) {
   std::vector<std::string> words;
-  for (const char* fact : {"simd_width", "blas_core", "program"})
+  for (const char* fact : facts_of_rounding)
     if (const auto found = run.system.find(fact); found != run.system.end()) words.push_back(found->second);
   return fmt::format("{}", fmt::join(words, " "));
 }

@@ -3,6 +3,7 @@
 #include "experiments/run/run_folder.hpp"
 #include "experiments/study/execution/run_files.hpp"
 #include "train/storage/checkpoint.hpp"
+#include "train/storage/files.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -18,11 +19,6 @@ namespace fs = std::filesystem;
 constexpr const char *failed_suffix = ".failed", *stopped_suffix = ".stopped", *unfinished_suffix = ".copy";
 
 bool has_suffix(const std::string& name, const char* suffix) { return fs::path(name).extension() == suffix; }
-
-void remove_quietly(const std::string& path) {
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
-}
 
 /// The checkpoints of a run with the times at which they were written: the same again where none was written meanwhile.
 std::vector<std::pair<std::string, fs::file_time_type>> checkpoints_of(const std::string& run) {
@@ -119,8 +115,7 @@ std::size_t Attempt::fail() {
 
 void Attempt::discard() const { remove_quietly(path_); }
 
-/// Those that nobody is at: failed ones, and where the run was published, those of workers that are gone are removed
-/// with the folder of all attempts once the study is complete.
+/// What other workers are at, or were when they died, goes with the folder of all attempts once the study is complete.
 void Attempt::remove_failed() const {
   const std::string attempts = study_.attempts(id_);
   for (const std::string& name : names_in(attempts))

@@ -1,11 +1,9 @@
 #include "experiments/study/execution/workers/child_process.hpp"
 
 #include "autograd/base/error.hpp"
-#include "experiments/config/config_error.hpp"
+#include "experiments/config/report_errors.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/stop_signals.hpp"
-#include "experiments/program/text_format.hpp"
-#include "experiments/program/usage_error.hpp"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -15,30 +13,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <new>
 #include <thread>
 
 namespace surd {
-namespace {
-
-int caught(const std::function<int()>& work) {
-  try {
-    return work();
-  } catch (const ConfigError& error) {
-    to_stderr("error: {}\n", error.what());
-    return exit_usage;
-  } catch (const UsageError& error) {
-    to_stderr("error: {}\n", error.what());
-    return exit_usage;
-  } catch (const std::bad_alloc&) {
-    to_stderr("error: there is not enough memory\n");
-  } catch (const std::exception& error) {
-    to_stderr("error: {}\n", error.what());
-  }
-  return exit_failed;
-}
-
-}  // namespace
 
 pid_t start_child(const std::function<int()>& work) {
   std::fflush(nullptr);  // or both would print what is still in the buffers
@@ -58,7 +35,7 @@ pid_t start_child(const std::function<int()>& work) {
   ::setpgid(0, 0);
   for (const int signal : stop_signals) ::signal(signal, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
-  const int code = caught(work);
+  const int code = report_errors(work);
   std::fflush(nullptr);
   ::_exit(code);
 }

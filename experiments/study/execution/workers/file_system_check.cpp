@@ -12,10 +12,11 @@
 
 #include <array>
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <random>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace surd {
 namespace {
@@ -29,10 +30,7 @@ class Scratch {
       : path_(fmt::format("{}/.surd-doctor-{:08x}", folder, std::random_device{}())) {
     make_folders(path_);
   }
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
+  ~Scratch() { remove_quietly(path_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
@@ -55,6 +53,8 @@ class Reports {
   void tell(int number) const {
     expect(::write(ends_[1], &number, sizeof number) == sizeof number, "pipe", "cannot be written");
   }
+  /// In the parent, once its children are there: so that hear() ends where they do.
+  void only_hear() { ::close(std::exchange(ends_[1], -1)); }
   int hear() const {
     int number = 0;
     expect(::read(ends_[0], &number, sizeof number) == sizeof number, "pipe", "cannot be read");
@@ -69,7 +69,7 @@ class Reports {
 /// of them did in each.
 FileSystemCheck race(const std::string& name, const std::string& what,
                      const std::function<bool(int process, int round)>& attempt) {
-  const Reports reports;
+  Reports reports;
   std::vector<pid_t> children;
   for (int process = 0; process < processes; ++process)
     children.push_back(start_child([&, process]() -> int {
@@ -83,6 +83,7 @@ FileSystemCheck race(const std::string& name, const std::string& what,
       }
       return exit_done;
     }));
+  reports.only_hear();
   std::array<int, rounds> winners{};
   for (int report = 0; report < rounds * processes; ++report)
     if (const int round = reports.hear(); round >= 0) ++winners.at(static_cast<std::size_t>(round));
@@ -97,13 +98,14 @@ FileSystemCheck race(const std::string& name, const std::string& what,
 FileSystemCheck visibility(const Scratch& scratch) {
   constexpr double longest = 60;
   const std::string file = scratch.path("seen");
-  const Reports reports;
+  Reports reports;
   static_cast<void>(path_exists(file));
   const pid_t child = start_child([&]() -> int {
     create_file(file, "text");
     reports.tell(0);
     return exit_done;
   });
+  reports.only_hear();
   reports.hear();
   const Stopwatch watch;
   bool seen = false;

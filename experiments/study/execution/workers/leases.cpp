@@ -63,19 +63,24 @@ std::string start_of_process(std::int64_t pid) {
   return words[start];
 }
 
-/// Whether a lease is of a process of this machine that is gone.
-bool is_gone(const std::string& lease) {
-  const Json json = Json::parse(lease, nullptr, false);
-  if (!json.is_object()) return false;
-  const std::string its_machine = json.value("machine", "");
-  return !its_machine.empty() && its_machine == machine() &&
-         start_of_process(json.value("pid", std::int64_t{0})) != json.value("started", "");
+/// Who has a lease. All is empty where it was not written to its end, or was damaged.
+struct Owner {
+  std::string worker, machine, started;
+  std::int64_t pid = 0;
+};
+
+Owner owner_of(const std::string& lease) {
+  try {
+    const Json json = Json::parse(lease);
+    return {json.at("worker"), json.at("machine"), json.at("started"), json.at("pid")};
+  } catch (const Json::exception&) {
+    return {};
+  }
 }
 
-/// The worker that a lease names; "" where it has not been written yet.
-std::string owner_of(const std::string& lease) {
-  const Json json = Json::parse(lease, nullptr, false);
-  return json.is_object() ? json.value("worker", "") : "";
+/// Whether it is a process of this machine that is gone.
+bool is_gone(const Owner& owner) {
+  return !owner.machine.empty() && owner.machine == machine() && start_of_process(owner.pid) != owner.started;
 }
 
 }  // namespace
@@ -117,8 +122,10 @@ bool Leases::renew() {
 bool Leases::take(const std::string& id) {
   make_folders(fs::path(lease(id)).parent_path());
   const bool taken = create_file(lease(id), text_);
-  if (taken) held_.insert(id);
-  if (taken) others_.erase(id);
+  if (taken) {
+    held_.insert(id);
+    others_.erase(id);
+  }
   return taken;
 }
 
@@ -136,9 +143,11 @@ void Leases::give_back(const std::string& id) {
 }
 
 bool Leases::is_dead(const std::string& owner, const std::string& id) {
-  const std::string named = owner_of(owner);
-  const std::string worker = named.empty() ? id : named;  // it may have died before it wrote its name
-  const std::string now = text_if_there(heartbeat(worker));
+  const Owner read = owner_of(owner);
+  // One that died before it wrote its name has no heartbeat; only a lease that stays as it is counts as old.
+  const bool named = !read.worker.empty();
+  const std::string worker = named ? read.worker : id;
+  const std::string now = named ? text_if_there(heartbeat(worker)) : owner;
   auto seen = others_.find(worker);
   const Seconds time = clock_();
   // Where this process slept, or the file server did, nobody could be heard of.
@@ -146,7 +155,7 @@ bool Leases::is_dead(const std::string& owner, const std::string& id) {
   if (seen == others_.end() || seen->second.text != now || slept)
     seen = others_.insert_or_assign(worker, Seen{now, time, time}).first;
   seen->second.looked = time;
-  return clock_() - seen->second.since >= expiry_ || is_gone(owner);
+  return time - seen->second.since >= expiry_ || is_gone(read);
 }
 
 /// Of all that want to take a lease over one moves it away, and the others find nothing to move.
@@ -163,7 +172,7 @@ bool Leases::move_away(const std::string& id, const std::string& owner) {
 
 bool leased(const std::string& folder, const std::string& id) {
   const std::string owner = text_if_there(folder + "/leases/" + id);
-  return !owner.empty() && !is_gone(owner);
+  return !owner.empty() && !is_gone(owner_of(owner));
 }
 
 }  // namespace surd

@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <random>
@@ -194,7 +195,7 @@ class Worker {
     Round round;
     round.complete = left.empty();
     never_fits_ = std::none_of(left.begin(), left.end(), [&](const PlannedRun& run) {
-      return keep_checkpoints_ || times_.expected(run.arm).value_or(0) <= options_.seconds.value_or(0);
+      return fits(run, options_.seconds.value_or(std::numeric_limits<double>::infinity()));
     });
     // Every worker begins at another place, so that they hardly meet; and looks again what is left before it has asked
     // for many runs that are not.
@@ -203,7 +204,7 @@ class Worker {
       std::rotate(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(chance_() % left.size()), left.end());
     std::size_t misses = 0;
     for (const PlannedRun& run : left) {
-      if (!fits(run)) {
+      if (!fits(run, seconds_left())) {
         round.too_long = true;
         continue;
       }
@@ -217,11 +218,8 @@ class Worker {
   }
 
   /// With checkpoints a run may be made in parts.
-  bool fits(const PlannedRun& run) const {
-    const double left = seconds_left();
-    if (left <= 0) return false;
-    const auto expected = times_.expected(run.arm);
-    return keep_checkpoints_ || !expected || *expected <= left;
+  bool fits(const PlannedRun& run, double seconds) const {
+    return seconds > 0 && (keep_checkpoints_ || times_.expected(run.arm).value_or(0) <= seconds);
   }
 
   /// Makes a run, or takes it from another study, unless another worker has it.

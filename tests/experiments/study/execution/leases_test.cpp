@@ -129,7 +129,8 @@ TEST_CASE("a lease that its worker could not finish, or that was damaged, is fre
   const auto observer = folder.worker();
   std::filesystem::create_directories(folder.directory.path("leases/arm"));
   for (const std::string text :
-       {"", "{\"worker\":", "[1]", "{\"worker\":\"gone\",\"machine\":\"another\",\"pid\":1}"}) {
+       {"", "{\"worker\":", "[1]", "{\"worker\":1,\"machine\":[],\"started\":{},\"pid\":\"a\"}",
+        "{\"worker\":\"gone\",\"machine\":\"another\",\"started\":\"5\",\"pid\":1}"}) {
     folder.directory.write("leases/arm/seed-1", text);
     CHECK_FALSE(observer->take("arm/seed-1"));
     CHECK_FALSE(observer->take_over("arm/seed-1"));
@@ -137,6 +138,11 @@ TEST_CASE("a lease that its worker could not finish, or that was damaged, is fre
     CHECK(observer->take_over("arm/seed-1"));
     observer->give_back("arm/seed-1");
   }
+  folder.directory.write("leases/arm/seed-2", "{");
+  CHECK_FALSE(observer->take_over("arm/seed-2"));
+  folder.now += Leases::Seconds(120);
+  folder.directory.write("leases/arm/seed-2", "");  // another worker has it now, and is about to write its name
+  CHECK_FALSE(observer->take_over("arm/seed-2"));
 }
 
 TEST_CASE("of many workers that take over one run at once, one has it") {
