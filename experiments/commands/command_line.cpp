@@ -1,6 +1,7 @@
 #include "experiments/commands/command_line.hpp"
 
 #include "experiments/commands/command_help.hpp"
+#include "experiments/config/config_error.hpp"
 #include "experiments/config/report_errors.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"

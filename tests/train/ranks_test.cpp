@@ -130,7 +130,7 @@ TrainOptions train_options(std::size_t batch_size, std::size_t accumulate) {
   return training;
 }
 
-Trained trained(TrainOptions training, Ranks* (*make)(Transport*, ParameterSet&), Transport* transport,
+Trained trained(const TrainOptions& training, Ranks* (*make)(Transport*, ParameterSet&), Transport* transport,
                 Recorder& recorder) {
   test::Toy toy(Vocabulary::specials + 12, toy_options(), 7);
   const auto train_pairs = test::copy_pairs(60, 2, 6, 12, 7), valid_pairs = test::copy_pairs(8, 2, 6, 12, 8);

@@ -131,7 +131,7 @@ Ranks::Report Ranks::finish(const Report& own) {
           index(), longest));
     std::this_thread::yield();
   }
-  const Report all = decode(received);
+  Report all = decode(received);
   for (const Bucket& bucket : buckets_) unpack(bucket);
   return all;
 }

@@ -4,6 +4,7 @@
 #include "experiments/program/usage_error.hpp"
 #include "experiments/study/report/html_report.hpp"
 #include "experiments/study/report/write_report.hpp"
+#include "train/storage/files.hpp"
 
 #include <filesystem>
 

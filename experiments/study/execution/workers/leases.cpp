@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <random>
@@ -96,22 +97,25 @@ Leases::Leases(const std::string& folder, Seconds expiry, Clock clock)
           .dump() +
       "\n";
   beat();
+  create_file(lease_to_link(), text_);
 }
 
 Leases::~Leases() {
   for (const std::string& id : std::exchange(held_, {})) give_back(id);
+  std::remove(lease_to_link().c_str());
   std::remove(heartbeat(name_).c_str());
 }
 
 void Leases::beat() {
   last_beat_ = clock_();
-  expect(is_folder(folder_), folder_, "is not there any more");
   make_folders(folder_ + "/workers");
   write_file_atomically(heartbeat(name_), fmt::format("{}\n", ++beats_));
 }
 
 bool Leases::renew() {
   if (clock_() - last_beat_ < expiry_ / 6) return true;
+  // The folder itself may have been made anew, by a worker that was about to write there when it was removed.
+  expect(path_exists(folder_ + "/study.json"), folder_, "has no study.json any more: was the study's folder removed?");
   beat();
   return std::none_of(held_.begin(), held_.end(), [&](const auto& id) {
     const std::string owner = text_if_there(lease(id));
@@ -121,7 +125,10 @@ bool Leases::renew() {
 
 bool Leases::take(const std::string& id) {
   make_folders(fs::path(lease(id)).parent_path());
-  const bool taken = create_file(lease(id), text_);
+  // A link appears with its text. Where there are none, the file is empty for a moment, and remains so if this worker
+  // dies then.
+  const bool linked = ::link(lease_to_link().c_str(), lease(id).c_str()) == 0;
+  const bool taken = linked || (errno != EEXIST && create_file(lease(id), text_));
   if (taken) {
     held_.insert(id);
     others_.erase(id);

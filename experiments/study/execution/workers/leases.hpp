@@ -46,7 +46,7 @@ class Leases {
   /// Leaves its lease where it is, because the run has ended: so nobody takes it who has not heard of that yet.
   void settle(const std::string& id) { held_.erase(id); }
   /// To be called often: raises the number when a sixth of `expiry` has gone by. False once another worker has taken
-  /// over a lease of this one. Throws Error where its file cannot be written.
+  /// over a lease of this one. Throws Error where its file cannot be written, or the study was removed.
   bool renew();
 
  private:
@@ -58,6 +58,7 @@ class Leases {
 
   std::string lease(const std::string& id) const { return folder_ + "/leases/" + id; }
   std::string heartbeat(const std::string& worker) const { return folder_ + "/workers/" + worker; }
+  std::string lease_to_link() const { return heartbeat(name_) + ".lease"; }
   void beat();
   bool is_dead(const std::string& owner, const std::string& id);
   bool move_away(const std::string& id, const std::string& owner);

@@ -142,6 +142,9 @@ int openat(int folder, const char* path, int flags, ...) {
 int rename(const char* from, const char* to) {
   return made(to, [&] { return next<int(const char*, const char*)>("rename")(from, to); });
 }
+int link(const char* from, const char* to) {
+  return made(to, [&] { return next<int(const char*, const char*)>("link")(from, to); });
+}
 int mkdir(const char* path, mode_t mode) {
   return made(path, [&] { return next<int(const char*, mode_t)>("mkdir")(path, mode); });
 }

@@ -19,6 +19,7 @@ using test::TemporaryDirectory;
 
 /// Workers of one study, whose clock is the test's.
 struct SharedFolder {
+  SharedFolder() { directory.write("study.json", "{}"); }
   std::unique_ptr<Leases> worker() {
     return std::make_unique<Leases>(directory.path(), Leases::Seconds(120), [this] { return now; });
   }
@@ -58,7 +59,8 @@ TEST_CASE("a worker that ends gives back what it has, but not what has ended") {
   }
   CHECK(other->take("arm/seed-1"));
   CHECK_FALSE(other->take("arm/seed-2"));
-  CHECK(names_in(folder.directory.path("workers")) == std::vector<std::string>{other->worker()});
+  CHECK(names_in(folder.directory.path("workers")) ==
+        std::vector<std::string>{other->worker(), other->worker() + ".lease"});
 }
 
 TEST_CASE("a worker that was not heard of for the time of a lease loses its runs, and is told") {
@@ -108,7 +110,7 @@ TEST_CASE("a run is free at once when its worker is killed on the same machine")
   if (child == 0) {
     Leases leases(folder.directory.path());
     const bool told = ::write(ready[1], leases.take("arm/seed-1") ? "1" : "0", 1) == 1;
-    while (told) ::pause();
+    if (told) ::pause();
     ::_exit(1);
   }
   char held = '0';
