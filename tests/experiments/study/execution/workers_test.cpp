@@ -165,12 +165,12 @@ TEST_CASE("two --resume at once both come to the end") {
 }
 
 TEST_CASE("workers that are killed at random again and again leave what one does that is not") {
-  const BegunStudy study(two_arms_text + seeds(50));
+  const BegunStudy study(two_arms_text + seeds(200));
   const auto undisturbed = study.undisturbed();
   std::mt19937 chance(11);
   std::vector<pid_t> workers;
   for (int i = 0; i < 16; ++i) workers.push_back(start_worker(study, {}));
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 200; ++i) {
     wait_milliseconds(static_cast<int>(chance() % 60));
     pid_t& worker = workers[chance() % workers.size()];
     ::kill(worker, SIGKILL);
@@ -198,7 +198,8 @@ TEST_CASE("a worker with nothing to do asks as little of 10,000 runs as of 1,000
       text += fmt::format("  - {{name: a{0}, set: {{optimizer.learning_rate: 1e-{0}}}}}\n", arm);
     const BegunStudy study(StudyFile::whole(text + seeds(1000)));
     const Leases other(study.path());
-    const std::string lease = Json{{"worker", other.worker()}, {"machine", "another"}}.dump();
+    const std::string lease =
+        Json{{"worker", other.worker()}, {"pid", 1}, {"started", "1"}, {"machine", "another"}}.dump();
     for (std::size_t arm = 1; arm <= arms; ++arm) {
       const std::string folder = study.path() + "/leases/arm=a" + std::to_string(arm);
       fs::create_directories(folder);
