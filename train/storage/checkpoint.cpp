@@ -125,11 +125,11 @@ void Checkpoints::expect_space(const ParameterSet& parameters, const Optimizer& 
     if (entry.is_regular_file(error)) held += fs::file_size(entry.path(), error);
   const std::uint64_t needed = (keep_ + 2) * one, available = available_bytes(folder_);
   const auto megabytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
-  expect(
-      needed <= held || needed - held <= available, folder_,
-      "the run's checkpoints need {:.1f} MB ({} kept, the best and one being written, {:.1f} MB each), but {:.1f} MB "
-      "are free; make room, or use another --out or a smaller train.keep_checkpoints",
-      megabytes(needed), keep_, megabytes(one), megabytes(available));
+  if (needed <= held || needed - held <= available) return;
+  throw NoSpace(fmt::format(
+      "{}: the run's checkpoints need {:.1f} MB ({} kept, the best and one being written, {:.1f} MB each), but {:.1f} "
+      "MB are free; make room, or use another --out or a smaller train.keep_checkpoints",
+      folder_, megabytes(needed), keep_, megabytes(one), megabytes(available)));
 }
 
 std::string Checkpoints::best_file() const { return (fs::path(folder_) / "best.safetensors").string(); }

@@ -35,7 +35,7 @@ class Checkpoints {
   void save(const ParameterSet& parameters, const Optimizer& optimizer, const Schedule& schedule,
             const TrainState& state, const std::string& log_position, bool best) const;
 
-  /// Throws Error unless the file system has room for all checkpoints of a run: those kept, the best one and one that
+  /// Throws NoSpace unless the file system has room for all checkpoints of a run: those kept, the best one and one that
   /// is being written. What the folder holds already counts as room, for it will be replaced.
   void expect_space(const ParameterSet& parameters, const Optimizer& optimizer) const;
 

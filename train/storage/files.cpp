@@ -81,7 +81,13 @@ File::~File() {
   if (descriptor_ >= 0) calls->close(descriptor_);
 }
 
-void File::check(bool fine, const char* action) const { expect(fine, path_, "cannot {}: {}", action, reason()); }
+void File::check(bool fine, const char* action) const {
+  if (fine) return;
+  const bool full = errno == ENOSPC || errno == EDQUOT;
+  const std::string what = fmt::format("{}: cannot {}: {}", path_, action, reason());
+  if (full) throw NoSpace(what);
+  throw Error(what);
+}
 
 void File::write(const std::string& bytes) {
   for (std::size_t done = 0; done < bytes.size();) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "autograd/base/error.hpp"
+
 #include <sys/types.h>
 
 #include <cstddef>
@@ -8,6 +10,12 @@
 #include <vector>
 
 namespace surd {
+
+/// Thrown where the file system, or this user's share of it, is full.
+class NoSpace : public Error {
+ public:
+  using Error::Error;
+};
 
 /// The system calls through which everything a run keeps is written. They return what the system's do, with errno.
 /// A test replaces them to let one fail.

@@ -2,11 +2,13 @@
 
 #include "autograd/blas.hpp"
 #include "experiments/program/exit_code.hpp"
+#include "experiments/program/text_format.hpp"
 #include "experiments/run/run_training.hpp"
 #include "experiments/study/execution/reuse.hpp"
 #include "experiments/study/execution/run_files.hpp"
 #include "experiments/study/execution/workers/attempt.hpp"
 #include "experiments/study/execution/workers/child_process.hpp"
+#include "train/storage/files.hpp"
 #include "train/storage/json_object.hpp"
 
 #include <fcntl.h>
@@ -54,7 +56,12 @@ int make_run(const Attempt& attempt, const ConfigFile& file, bool keep_checkpoin
   request.resume = keep_checkpoints && run.begun();
   request.checkpoints = keep_checkpoints;
   request.alone = true;
-  return run_training(file, run, std::move(request), console);
+  try {
+    return run_training(file, run, std::move(request), console);
+  } catch (const NoSpace& error) {
+    to_stderr("error: {}\n", error.what());
+    return exit_unfinished;
+  }
 }
 
 /// The last lines of a text, as many as a message has room for.
@@ -75,8 +82,12 @@ std::string divergence(const Attempt& attempt) {
   return Diverged(where.count("update"), where.text("where")).what();
 }
 
+std::string last_lines(const Attempt& attempt) {
+  return path_exists(attempt.log()) ? tail(read_file(attempt.log())) : "";
+}
+
 std::string failure(const Attempt& attempt, const ChildEnd& end) {
-  const std::string last = path_exists(attempt.log()) ? tail(read_file(attempt.log())) : "";
+  const std::string last = last_lines(attempt);
   std::string what = fmt::format("exit code {}", end.code);
   if (end.signal != 0)
     what = fmt::format("signal {} ({}{})", end.signal, strsignal(end.signal),
@@ -264,23 +275,25 @@ class Worker {
     });
     if (!path_exists(attempt.path())) return Made::lost;  // removed by one that has taken the run over
     if (lost) {
-      if (keep_checkpoints_)
-        attempt.stop();
-      else
-        attempt.discard();
+      set_aside(attempt);
       return Made::lost;
     }
     if (told && was_stopped(end)) {
       if (!keep_checkpoints_) lost_seconds_ = std::max(lost_seconds_, watch.seconds());
-      if (keep_checkpoints_)
-        attempt.stop();
-      else
-        attempt.discard();
+      set_aside(attempt);
       return Made::stopped;
     }
     times_.add(run.arm, watch.seconds());
     note(attempt, id, end, file->config);
     return Made::ended;
+  }
+
+  /// A run that did not come to its end goes on another time where it has checkpoints.
+  void set_aside(Attempt& attempt) const {
+    if (keep_checkpoints_)
+      attempt.stop();
+    else
+      attempt.discard();
   }
 
   /// Takes a run from another study; false where none has it.
@@ -301,13 +314,12 @@ class Worker {
       return publish(attempt, {id, RunResult::Status::finished, "", ""}, config);
     if (end.signal == 0 && end.code == exit_diverged)
       return publish(attempt, {id, RunResult::Status::diverged, divergence(attempt), ""}, config);
-    constexpr std::uint64_t least_room = 1 << 20;
-    if (available_bytes(folder_.path()) < least_room) {
-      if (keep_checkpoints_)
-        attempt.stop();
-      else
-        attempt.discard();
-      throw Error(folder_.path() + ": the disk is full; make room, and go on with --resume or another surd study work");
+    if (end.code == exit_unfinished) {
+      const std::string last = last_lines(attempt);  // all of the disk may be full, or only what a checkpoint needs
+      set_aside(attempt);
+      throw NoSpace(
+          fmt::format("{}: there is no space for {}; make room, and go on with --resume or another surd study work{}{}",
+                      folder_.path(), id, last.empty() ? "" : "\n", last));
     }
     RunEnd failed{id, RunResult::Status::failed, failure(attempt, end), ""};
     const bool for_good = end.code == exit_usage;

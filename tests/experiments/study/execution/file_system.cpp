@@ -2,6 +2,7 @@
 ///
 ///     STALE=SECONDS    a file that was not there stays so for the process that looked, for so long
 ///     FULL=FILE        as long as FILE is there, nothing can be written
+///     ROOM=BYTES       there is none for more bytes at once
 ///     COUNT=FILE       at its end the process writes there how many calls it made that go to the server
 ///
 /// A lock is given to everybody.
@@ -156,8 +157,10 @@ int granted(int descriptor, int operation) __asm__("flock");  // a structure has
 int granted(int /*descriptor*/, int /*operation*/) { return 0; }
 ssize_t write(int descriptor, const void* bytes, size_t count) {
   const auto real = next<ssize_t(int, const void*, size_t)>("write");
-  const char* full = setting("FULL");
-  if (descriptor > STDERR_FILENO && *full != '\0' && next<int(const char*, int)>("access")(full, F_OK) == 0) {
+  const char *full = setting("FULL"), *room = setting("ROOM");
+  const bool no_room = (*full != '\0' && next<int(const char*, int)>("access")(full, F_OK) == 0) ||
+                       (*room != '\0' && count > std::strtoul(room, nullptr, 10));
+  if (descriptor > STDERR_FILENO && no_room) {
     errno = ENOSPC;
     return -1;
   }

@@ -181,6 +181,19 @@ TEST_CASE("workers that are killed at random again and again leave what one does
   CHECK(study.results() == undisturbed);
 }
 
+TEST_CASE("a run that finds no space is not one that failed") {
+  const BegunStudy study(two_arms_text + seeds(1), "--retries 0");
+  const Outcome worker = shell(preloaded("ROOM=500") + " " + study.work());
+  CAPTURE(worker.output);
+  CHECK(worker.exit_code == 1);
+  CHECK(contains(worker.output, "study: there is no space for arm="));
+  CHECK(contains(worker.output, "cannot write: No space left on device"));
+  CHECK(contains(program("study status " + study.path()).output, "runs        0 of 2 made"));
+  CHECK(shell(study.work()).exit_code == 0);
+  CHECK(contains(program("study status " + study.path()).output, "runs        2 of 2 made"));
+  CHECK(contains(program("study status --json " + study.path()).output, "\"failed\": 0"));
+}
+
 /// How many calls that go to the server a worker makes until it ends.
 std::size_t calls_of_worker(const BegunStudy& study, const std::string& options) {
   const std::string count = study.directory.path("count");
