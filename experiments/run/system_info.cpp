@@ -10,8 +10,9 @@
 #include <xxhash.h>
 
 #include <fstream>
-#include <iterator>
+#include <memory>
 #include <thread>
+#include <vector>
 
 namespace surd {
 namespace {
@@ -32,8 +33,15 @@ std::string proc_value(const char* file, const std::string& key) {
 const std::string& hash_of_program() {
   static const std::string hash = [] {
     std::ifstream file("/proc/self/exe", std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-    return bytes.empty() ? "unknown" : fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
+    std::vector<char> piece(1 << 20);
+    const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
+    XXH3_64bits_reset(state.get());
+    std::streamsize size = 0;
+    while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
+      XXH3_64bits_update(state.get(), piece.data(), static_cast<std::size_t>(file.gcount()));
+      size += file.gcount();
+    }
+    return size == 0 ? "unknown" : fmt::format("{:016x}", XXH3_64bits_digest(state.get()));
   }();
   return hash;
 }
