@@ -4,6 +4,7 @@
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/run/run_training.hpp"
+#include "experiments/run/system_info.hpp"
 #include "experiments/study/execution/reuse.hpp"
 #include "experiments/study/execution/run_files.hpp"
 #include "experiments/study/execution/workers/attempt.hpp"
@@ -158,7 +159,9 @@ class Worker {
         reusable_(folder.reuse(), keep_checkpoints_),
         leases_(folder.path(), options.lease),
         results_(folder, parts_for_plan(study)),
-        times_(folder) {}
+        times_(folder) {
+    system_info();  // which remembers the program's hash; each run is a fork of this process
+  }
 
   WorkEnd work() {
     Stopwatch idle;
