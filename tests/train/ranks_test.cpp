@@ -52,8 +52,8 @@ class ThreadTransport : public Transport {
   Request all_to_all(const Real* send, Real* receive, std::size_t size) override {
     return begin("scatter", send, receive, size * count() * sizeof(Real), size * sizeof(Real));
   }
-  Request all_gather(const Real* send, Real* receive, std::size_t size) override {
-    return begin("gather", send, receive, size * sizeof(Real), size * sizeof(Real));
+  Request all_gather(Real* all, std::size_t size) override {
+    return begin("gather", all + index_ * size, all, size * sizeof(Real), size * sizeof(Real));
   }
   Request all_gather(const char* send, char* receive, std::size_t size) override {
     return begin("report", send, receive, size, size);

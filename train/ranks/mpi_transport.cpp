@@ -46,10 +46,10 @@ class MpiTransport : public Transport {
     check(MPI_Ialltoall(send, numbers, mpi_real(), receive, numbers, mpi_real(), scatter_, &request));
     return last_;
   }
-  Request all_gather(const Real* send, Real* receive, std::size_t size) override {
+  Request all_gather(Real* all, std::size_t size) override {
     MPI_Request& request = begin();
     const int numbers = static_cast<int>(size);
-    check(MPI_Iallgather(send, numbers, mpi_real(), receive, numbers, mpi_real(), gather_, &request));
+    check(MPI_Iallgather(MPI_IN_PLACE, 0, mpi_real(), all, numbers, mpi_real(), gather_, &request));
     return last_;
   }
   Request all_gather(const char* send, char* receive, std::size_t size) override {

@@ -33,7 +33,7 @@ Ranks::Ranks(Transport& transport, ParameterSet& parameters, std::chrono::durati
     if (numbers * sizeof(Real) < bucket_bytes && i > 0) continue;
     const std::size_t share = (numbers + count() - 1) / count();
     const std::vector<Real> all(share * count());  // the last share may be longer than what is left for it
-    buckets_.push_back({i, end, share, all, all, std::vector<Real>(share)});
+    buckets_.push_back({i, end, share, all, all});
     end = i;
     numbers = 0;
   }
@@ -90,9 +90,10 @@ void Ranks::unpack(const Bucket& bucket) {
 }
 
 void Ranks::sum_share(Bucket& bucket) const {
-  std::copy_n(bucket.received.data(), bucket.share, bucket.sum.data());
+  Real* sum = bucket.all.data() + index() * bucket.share;
+  std::copy_n(bucket.received.data(), bucket.share, sum);
   for (std::size_t rank = 1; rank < contributing_; ++rank)
-    kernels::accumulate(bucket.received.data() + rank * bucket.share, bucket.sum.data(), bucket.share);
+    kernels::accumulate(bucket.received.data() + rank * bucket.share, sum, bucket.share);
 }
 
 bool Ranks::progress() {
@@ -103,7 +104,7 @@ bool Ranks::progress() {
       const bool next = i == 0 || buckets_[i - 1].stage >= Stage::gathering;
       if (!next || !transport_.done(bucket.request)) break;
       sum_share(bucket);
-      bucket.request = transport_.all_gather(bucket.sum.data(), bucket.all.data(), bucket.share);
+      bucket.request = transport_.all_gather(bucket.all.data(), bucket.share);
       bucket.stage = Stage::gathering;
     }
     if (bucket.stage == Stage::gathering && transport_.done(bucket.request)) bucket.stage = Stage::done;

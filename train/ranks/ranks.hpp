@@ -59,7 +59,7 @@ class Ranks {
   struct Bucket {
     std::size_t begin, end;
     std::size_t share;  ///< numbers that each rank sums
-    std::vector<Real> all, received, sum;
+    std::vector<Real> all, received;
     Stage stage = Stage::waiting;
     Transport::Request request = 0;
   };

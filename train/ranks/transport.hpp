@@ -20,9 +20,9 @@ class Transport {
   using Request = std::size_t;
   /// The k-th `size` numbers of `send` go to process k; those that come from it become the k-th of `receive`.
   virtual Request all_to_all(const Real* send, Real* receive, std::size_t size) = 0;
-  /// The `size` numbers of `send` go to all; those of process k become the k-th of `receive`.
-  virtual Request all_gather(const Real* send, Real* receive, std::size_t size) = 0;
-  /// The same of bytes.
+  /// Of `all`, this process has the `size` numbers of its own place; those of process k become the k-th.
+  virtual Request all_gather(Real* all, std::size_t size) = 0;
+  /// The `size` bytes of `send` go to all; those of process k become the k-th of `receive`.
   virtual Request all_gather(const char* send, char* receive, std::size_t size) = 0;
   /// Whether a transfer is done. To be called until it is, and then no more. Throws Error where a process is lost.
   virtual bool done(Request request) = 0;
