@@ -52,8 +52,9 @@ std::map<std::uint64_t, double> evaluation_seconds_of(const JsonObject& summary)
 }
 
 JsonObject outcome_of(const std::string& run) {
-  const std::string file = run + "/outcome.json";
-  return {read_file(file), file, "remove the folder, and the run is made again"};
+  const std::string file = run + "/outcome.json", way_out = "remove the folder, and the run is made again";
+  expect(path_exists(file), run, "has no outcome.json, so it is no run that ended; {}", way_out);
+  return {read_file(file), file, way_out};
 }
 
 /// The evaluations of a summary on further splits.

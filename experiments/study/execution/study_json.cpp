@@ -60,6 +60,7 @@ Beginning read_beginning(const std::string& folder) {
   begun.more_seeds = lists.get<std::vector<std::vector<std::uint64_t>>>();
   begun.retries = origin.has("retries") ? origin.count("retries") : StudyFolder::default_retries;
   if (origin.has("layout")) begun.layout = origin.count("layout");
+  expect(begun.layout <= current_layout, folder, "was begun by a newer surd, whose folders this one does not know");
   return begun;
 }
 

@@ -106,6 +106,24 @@ TEST_CASE("a worker notices that the study's folder was removed, and does not ma
   CHECK(program("study work " + study.path()).exit_code == 2);
 }
 
+TEST_CASE("folders that this surd does not know, and runs that are none, are told with a way out") {
+  const BegunStudy study(StudyFile::whole(seeds(1)));
+  const std::string run = study.path() + "/runs/alone/seed-1", json = study.path() + "/study.json";
+  fs::create_directories(run);
+  for (const char* command : {"study status ", "study work ", "study report "}) {
+    const Outcome outcome = program(command + study.path());
+    CHECK(outcome.exit_code == 1);
+    CHECK(contains(outcome.output, "seed-1: has no outcome.json, so it is no run that ended; remove the folder"));
+  }
+  fs::remove(run);
+  auto newer = nlohmann::ordered_json::parse(read_file(json));
+  newer["layout"] = 99;
+  write_file_atomically(json, newer.dump());
+  const Outcome outcome = program("study work " + study.path());
+  CHECK(outcome.exit_code == 1);
+  CHECK(contains(outcome.output, "was begun by a newer surd"));
+}
+
 TEST_CASE("a folder of surd 0.1.0 is read and finished") {
   const StudyRun study(StudyFile::whole(seeds(3)));
   REQUIRE(study.run("old", "--jobs 1").exit_code == 0);
