@@ -16,6 +16,7 @@
 #include <limits>
 #include <optional>
 #include <random>
+#include <string_view>
 #include <utility>
 
 namespace surd {
@@ -41,7 +42,12 @@ std::string folder_of(const std::string& path) {
 SystemCalls real_calls;
 SystemCalls* calls = &real_calls;
 
-std::string reason() { return std::strerror(errno); }
+/// `code` is the system's, as in errno.
+[[noreturn]] void throw_refused(int code, const std::string& path, std::string_view what) {
+  const std::string text = fmt::format("{}: {}: {}", path, what, std::strerror(code));
+  if (code == ENOSPC || code == EDQUOT) throw NoSpace(text);
+  throw Error(text);
+}
 
 fs::file_status status_of(const std::string& path) {
   std::error_code error;
@@ -82,11 +88,8 @@ File::~File() {
 }
 
 void File::check(bool fine, const char* action) const {
-  if (fine) return;
-  const bool full = errno == ENOSPC || errno == EDQUOT;
-  const std::string what = fmt::format("{}: cannot {}: {}", path_, action, reason());
-  if (full) throw NoSpace(what);
-  throw Error(what);
+  const int code = errno;
+  if (!fine) throw_refused(code, path_, fmt::format("cannot {}", action));
 }
 
 void File::write(const std::string& bytes) {
@@ -132,8 +135,7 @@ void write_file_atomically(const std::string& path, const std::string& bytes) {
     file.write(bytes);
     file.sync();
     file.close();
-    const bool renamed = calls->rename(temporary.c_str(), path.c_str()) == 0;
-    expect(renamed, path, "cannot be put in its place: {}", reason());
+    if (calls->rename(temporary.c_str(), path.c_str()) != 0) throw_refused(errno, path, "cannot be put in its place");
   } catch (...) {
     std::remove(temporary.c_str());
     throw;
@@ -163,8 +165,8 @@ bool rename_folder(const std::string& from, const std::string& to) {
   if (calls->rename(from.c_str(), to.c_str()) != 0) {
     if (errno == EEXIST || errno == ENOTEMPTY) return false;
     // The answer to a call that succeeded may have been lost on the way from a server, and the call repeated.
-    const std::string why = reason();
-    expect(!path_exists(from) && path_exists(to), from, "cannot be renamed to {}: {}", to, why);
+    const int code = errno;
+    if (path_exists(from) || !path_exists(to)) throw_refused(code, from, fmt::format("cannot be renamed to {}", to));
   }
   sync_folder(folder_of(to));
   return true;
@@ -173,7 +175,7 @@ bool rename_folder(const std::string& from, const std::string& to) {
 void make_folders(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  expect(!error, path, "cannot be made: {}", error.message());
+  if (error) throw_refused(error.value(), path, "cannot be made");
 }
 
 void remove_quietly(const std::string& path) {

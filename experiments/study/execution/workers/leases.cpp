@@ -1,6 +1,7 @@
 #include "experiments/study/execution/workers/leases.hpp"
 
 #include "autograd/base/error.hpp"
+#include "experiments/study/execution/study_json.hpp"
 #include "train/storage/files.hpp"
 
 #include <fmt/format.h>
@@ -114,13 +115,16 @@ void Leases::beat() {
 
 bool Leases::renew() {
   if (clock_() - last_beat_ < expiry_ / 6) return true;
-  // The folder itself may have been made anew, by a worker that was about to write there when it was removed.
-  expect(path_exists(folder_ + "/study.json"), folder_, "has no study.json any more: was the study's folder removed?");
+  expect_study();
   beat();
   return std::none_of(held_.begin(), held_.end(), [&](const auto& id) {
     const std::string owner = text_if_there(lease(id));
     return !owner.empty() && owner != text_;  // one that cannot be read just now is no one else's
   });
+}
+
+void Leases::expect_study() const {
+  expect(path_exists(study_json_file(folder_)), folder_, "has no study.json any more: was the study's folder removed?");
 }
 
 bool Leases::take(const std::string& id) {

@@ -13,7 +13,7 @@ namespace surd {
 /// Cheriton, "Leases", SOSP 1989).
 ///
 ///     leases/ID       the worker that is at the run or has made it: its name and process
-///     workers/NAME    a number that this worker raises as long as it lives
+///     workers/NAME    a number that this worker raises as long as it lives; NAME.lease is what its leases link to
 ///
 /// Another worker may take a lease over once that number has not changed for `expiry` by its own clock, so that no two
 /// machines' clocks are compared; or, on the same machine, once that process is gone. A worker that slept may then find
@@ -48,6 +48,8 @@ class Leases {
   /// To be called often: raises the number when a sixth of `expiry` has gone by. False once another worker has taken
   /// over a lease of this one. Throws Error where its file cannot be written, or the study was removed.
   bool renew();
+  /// Throws Error where the study was removed: what is written then would make its folder anew.
+  void expect_study() const;
 
  private:
   /// What was seen last of another worker, and when that was new.

@@ -197,7 +197,7 @@ class Worker {
   }
 
   Round look_and_make() {
-    expect(folder_.begun(), folder_.path(), "has no study.json any more: was the study's folder removed?");
+    leases_.expect_study();
     results_.refresh();
     std::vector<PlannedRun> left;
     for (PlannedRun& run : plan(study_, results_.known())) {
