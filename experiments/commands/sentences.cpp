@@ -14,6 +14,23 @@
 #include <limits>
 
 namespace surd {
+namespace {
+
+/// Like std::getline, but what is no text, and has no lines, does not fill the memory.
+bool read_line(std::string& line, std::size_t number) {
+  constexpr std::size_t longest = std::size_t{16} << 20;
+  line.clear();
+  for (int c = 0; (c = std::cin.rdbuf()->sbumpc()) != std::char_traits<char>::eof();) {
+    if (c == '\n') return true;
+    expect(line.size() < longest, fmt::format("standard input:{}", number),
+           "a line has more than 16 MiB; is that text? give a sentence a line");
+    line += static_cast<char>(c);
+  }
+  return !line.empty();
+}
+
+}  // namespace
+
 void flush_output() {
   const bool written = std::fflush(stdout) == 0;
   expect(written, "standard output", "cannot be written: {}", std::strerror(errno));
@@ -40,19 +57,6 @@ DecodingArguments translation_options(const SearchArguments& arguments, const st
 }
 
 std::string nats_text(double log_probability) { return fmt::format("{:.6g}", log_probability + 0.0); }
-
-/// Like std::getline, but what is no text, and has no lines, does not fill the memory.
-static bool read_line(std::string& line, std::size_t number) {
-  constexpr std::size_t longest = std::size_t{16} << 20;
-  line.clear();
-  for (int c = 0; (c = std::cin.rdbuf()->sbumpc()) != std::char_traits<char>::eof();) {
-    if (c == '\n') return true;
-    expect(line.size() < longest, fmt::format("standard input:{}", number),
-           "a line has more than 16 MiB; is that text? give a sentence a line");
-    line += static_cast<char>(c);
-  }
-  return !line.empty();
-}
 
 bool next_line(std::string& line, std::size_t number) {
   errno = 0;

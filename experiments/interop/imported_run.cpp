@@ -6,8 +6,6 @@
 #include "train/storage/checkpoint.hpp"
 #include "train/storage/files.hpp"
 
-#include <unistd.h>
-
 #include <ctime>
 #include <filesystem>
 
@@ -39,16 +37,13 @@ void write_files(const RunFolder& folder, const ImportedRun& run) {
 }  // namespace
 
 void write_run(const std::string& named, const ImportedRun& run) {
-  const std::string folder = std::filesystem::path(named + "/.").lexically_normal().parent_path().string();  // no '/'
+  const std::string folder = without_end_slash(named);
   expect_usage(!RunFolder(folder).exists(), folder, "exists already; name another folder by --out");
-  const std::filesystem::path parent = std::filesystem::path(folder).parent_path();
-  if (!parent.empty()) make_folders(parent.string());
-  const std::string unfinished = fmt::format("{}.importing-{}", folder, ::getpid());
   try {
-    write_files(RunFolder(unfinished), run);
-    expect(rename_folder(unfinished, folder), folder, "was made by somebody else meanwhile; name another by --out");
+    const bool made =
+        make_whole_folder(folder, [&](const std::string& unfinished) { write_files(RunFolder(unfinished), run); });
+    expect(made, folder, "was made by somebody else meanwhile; name another by --out");
   } catch (const Error& error) {
-    remove_quietly(unfinished);
     throw Error(fmt::format("{}: {}", run.origin, error.what()));
   }
 }

@@ -77,11 +77,12 @@ std::uint64_t good_enough(const RunFolder& folder, const TrainOptions& options, 
   if (!options.stop_at || !path_exists(folder.metrics())) return count;
   for (const EvaluationRecord& record : read_metrics(folder.metrics()).evaluations) {
     if (record.update == 0 || record.update > update) continue;
-    const double value = options.metric == Metric::loss             ? record.loss
-                         : options.metric == Metric::token_accuracy ? record.token_accuracy
-                         : options.metric == Metric::bleu           ? record.bleu.value_or(0)
-                                                                    : record.sequence_accuracy.value_or(0);
-    count = improves(options.metric, *options.stop_at, value) ? 0 : count + 1;
+    Evaluation evaluation;
+    evaluation.loss = record.loss;
+    evaluation.token_accuracy = record.token_accuracy;
+    evaluation.sequence_accuracy = record.sequence_accuracy.value_or(0);
+    evaluation.bleu = record.bleu;
+    count = improves(options.metric, *options.stop_at, value_of(options.metric, evaluation)) ? 0 : count + 1;
   }
   return count;
 }

@@ -17,6 +17,7 @@ surd_tests(train
     schedule_test.cpp
     storage/average_test.cpp
     storage/checkpoint_test.cpp
+    storage/files_test.cpp
     storage/kill_test.cpp
     train_test.cpp
     trained_scores_test.cpp

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <random>
@@ -206,12 +207,32 @@ void make_folders(const std::string& path) {
     make_folders(folder);
     done = made();
   }
-  if (!done && errno == ENOTDIR)
+  const int code = errno;
+  if (!done && code == ENOTDIR)
     for (std::string above = folder_of(path); folder_of(above) != above; above = folder_of(above))
       expect(!is_file(above), above, "is a file where a folder is to be made; remove it, or name another folder");
-  if (!done) throw_refused(errno, path, "cannot be made");
+  if (!done) throw_refused(code, path, "cannot be made");
   // A file server may say for a while that what is there is not; that it is a file it does not make up.
   expect(!is_file(path), path, "is a file where a folder is to be made; remove it, or name another folder");
+}
+
+std::string without_end_slash(const std::string& path) {
+  const fs::path named = fs::path(path).lexically_normal();
+  return (named.has_filename() ? named : named.parent_path()).string();
+}
+
+bool make_whole_folder(const std::string& path, const std::function<void(const std::string& unfinished)>& fill) {
+  const std::string folder = without_end_slash(path), unfinished = temporary_name(folder);
+  try {
+    make_folders(unfinished);
+    fill(unfinished);
+    if (rename_folder(unfinished, folder)) return true;
+  } catch (...) {
+    remove_quietly(unfinished);
+    throw;
+  }
+  remove_quietly(unfinished);
+  return false;
 }
 
 void remove_quietly(const std::string& path) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -70,7 +71,7 @@ class File {
   int descriptor_;
 };
 
-/// All bytes of a file. Throws Error with the system's reason.
+/// All bytes of a file. Throws Error with the system's reason, or where it is a pipe, which may never end.
 std::string read_file(const std::string& path);
 
 /// Replaces a file so that a reader, or a machine that loses power, sees the old content or the new, never a mixture:
@@ -92,6 +93,13 @@ bool rename_folder(const std::string& from, const std::string& to);
 
 /// Makes a folder, and those that it lies in, where they are not there. Throws Error with the system's reason.
 void make_folders(const std::string& path);
+
+/// A path in its shortest form ("a/./b" is "a/b"), without a '/' at its end.
+std::string without_end_slash(const std::string& path);
+
+/// Makes a folder that appears with all that fill(FOLDER) writes to it; nothing is left of it where that throws. False
+/// where there is one that is not empty, which stays as it was. Throws Error with the system's reason.
+bool make_whole_folder(const std::string& path, const std::function<void(const std::string& unfinished)>& fill);
 
 /// Removes a file, or a folder with all it holds, as far as it is there and can be.
 void remove_quietly(const std::string& path);

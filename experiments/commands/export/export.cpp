@@ -11,9 +11,10 @@
 #include "train/storage/files.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace surd {
 namespace {
@@ -38,16 +39,11 @@ struct ExportArguments : RunArguments {
 
 /// The folder appears with all of its files.
 void write_folder(const std::string& named, const std::map<std::string, std::string>& files) {
-  const std::string folder = std::filesystem::path(named + "/.").lexically_normal().parent_path().string();  // no '/'
-  const std::string unfinished = fmt::format("{}.exporting-{}", folder, ::getpid());
-  try {
-    make_folders(unfinished);
+  const std::string folder = without_end_slash(named);
+  const bool made = make_whole_folder(folder, [&](const std::string& unfinished) {
     for (const auto& [name, bytes] : files) write_file_atomically(unfinished + "/" + name, bytes);
-    expect(rename_folder(unfinished, folder), folder, "was made by somebody else meanwhile; name another by --out");
-  } catch (const Error&) {
-    remove_quietly(unfinished);
-    throw;
-  }
+  });
+  expect(made, folder, "was made by somebody else meanwhile; name another by --out");
   for (const auto& [name, bytes] : files) fmt::print("{}/{}\n", folder, name);
 }
 

@@ -6,7 +6,7 @@
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "experiments/study/execution/run_files.hpp"
-#include "experiments/study/execution/study_folder.hpp"
+#include "experiments/study/execution/study_results.hpp"
 #include "train/storage/checkpoint.hpp"
 #include "train/storage/files.hpp"
 #include "train/storage/json_object.hpp"

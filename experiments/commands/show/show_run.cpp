@@ -43,7 +43,7 @@ Settings settings_in(const RunConfig& config) {
 }
 
 /// The folder without "/" or "/." at its end.
-fs::path whole_path(const std::string& folder) { return fs::absolute(folder + "/.").lexically_normal().parent_path(); }
+fs::path whole_path(const std::string& folder) { return without_end_slash(fs::absolute(folder).string()); }
 
 /// The study that a run lies in, and its name there; two empty texts where it lies in none.
 std::pair<std::string, std::string> study_around(const RunFolder& folder) {

@@ -64,8 +64,9 @@ void show_study(const std::string& path, bool json) {
   const StudyFolder folder(path);
   const Study study = folder.study();
   StudyResults results(folder, StudyResults::Parts::all);
-  const Analysis analysis = analyse(study, results.known());
-  const std::vector<Maker> makers = makers_of(study, results.known());
+  const KnownResults known = results.known_of(study);
+  const Analysis analysis = analyse(study, known);
+  const std::vector<Maker> makers = makers_of(study, known);
   if (json) return print_study_as_json(path, study, analysis, makers);
   for (const std::string& line : describe(study)) fmt::print("{}\n", line);
   print_fact("runs", fmt::format("{} of {} made: {} finished, {} diverged, {} failed", analysis.runs - analysis.missing,

@@ -45,7 +45,7 @@ std::vector<std::string> lines_of_pilot(const Study& study, const std::string& p
   const StudyFolder folder(path);
   const Study pilot = folder.study();
   StudyResults results(folder, StudyResults::Parts::all);
-  std::vector<std::string> lines = pilot_lines(study, expect_from_pilot(study, pilot, results.known()));
+  std::vector<std::string> lines = pilot_lines(study, expect_from_pilot(study, pilot, results.known_of(pilot)));
   for (std::string& line : pilot_doubts(study, pilot)) lines.push_back(std::move(line));
   return lines;
 }

@@ -2,7 +2,7 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/program/exit_code.hpp"
-#include "experiments/study/execution/study_folder.hpp"
+#include "experiments/study/execution/study_results.hpp"
 
 namespace surd {
 namespace {
@@ -22,11 +22,12 @@ int study_export_command(const StudyExportArguments& arguments) {
   const StudyFolder folder(arguments.folder);
   const Study study = folder.study();
   StudyResults results(folder, StudyResults::Parts::all);
+  const KnownResults known = results.known_of(study);
   if (!arguments.latex && !arguments.markdown) {
-    fmt::print("{}", to_csv(study, results.known()));
+    fmt::print("{}", to_csv(study, known));
     return exit_done;
   }
-  const Analysis analysis = analyse(study, results.known());
+  const Analysis analysis = analyse(study, known);
   fmt::print("{}", arguments.latex ? verdicts_as_latex(study, analysis) : verdicts_as_markdown(study, analysis));
   return exit_done;
 }

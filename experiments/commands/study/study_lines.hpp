@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/study/execution/study_folder.hpp"
+#include "experiments/study/execution/study_results.hpp"
 #include "experiments/study/report/group_report.hpp"
 #include "experiments/study/verdicts/decidability.hpp"
 #include "experiments/study/verdicts/pilot.hpp"

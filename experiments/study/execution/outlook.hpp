@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/study/execution/study_folder.hpp"
+#include "experiments/study/execution/study_results.hpp"
 
 #include <optional>
 #include <string>

@@ -4,8 +4,6 @@
 #include "experiments/config/yaml_document.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
-#include "experiments/run/run_folder.hpp"
-#include "experiments/study/execution/run_files.hpp"
 #include "experiments/study/execution/study_json.hpp"
 #include "experiments/study/execution/workers/leases.hpp"
 #include "train/storage/files.hpp"
@@ -16,7 +14,6 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
-#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -88,19 +85,6 @@ void expect_begun(const StudyFolder& folder) {
                    ": is not the folder of a study: it has no study.json; name the --out of a surd study run");
 }
 
-/// Of a run that was in a list: a file server may go on saying for a while that it is not there.
-void wait_for(const std::string& run) {
-  constexpr Leases::Seconds most{60};
-  const std::string outcome = "outcome.json";
-  const auto stale = [&] {
-    if (path_exists(run + "/" + outcome)) return false;
-    const std::vector<std::string> names = names_in(run);
-    return !path_exists(run) || std::find(names.begin(), names.end(), outcome) != names.end();
-  };
-  for (const auto begin = Leases::steady_clock(); stale() && Leases::steady_clock() - begin < most;)
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-}
-
 /// What a study is read from, guarded by its hashes.
 StudySource source_of(const StudyFolder& folder, const Beginning& begun) {
   StudySource source{folder.study_file(), begun.settings, begun.quick, {}, true};
@@ -167,7 +151,10 @@ void StudyFolder::freeze(const StudySource& source, const Study& study, bool kee
   make_folders(base_folder(path_));
   make_folders(runs());
   const Guard guard(*this);
-  expect_usage(!begun(), path_, "another process has just begun a study in this folder; name another one by --out");
+  const auto expect_first = [&](bool first) {
+    expect_usage(first, path_, "another process has just begun a study in this folder; name another one by --out");
+  };
+  expect_first(!begun());
   const std::string study_text = read_file(source.file.string());
   write_file_atomically(study_file(), study_text);
   std::vector<std::string> hashes;
@@ -176,18 +163,18 @@ void StudyFolder::freeze(const StudySource& source, const Study& study, bool kee
     write_file_atomically(base_copy(path_, hashes.size()), text);
     hashes.push_back(hash_of(text));
   }
-  const bool first = begin_study(path_, {fs::absolute(source.file).lexically_normal().string(),
-                                         source.settings,
-                                         source.quick,
-                                         keep_checkpoints,
-                                         hashes.size(),
-                                         hash_of(study_text),
-                                         hashes,
-                                         reuse,
-                                         {},
-                                         retries,
-                                         current_layout});
-  expect_usage(first, path_, "another process has just begun a study in this folder; name another one by --out");
+  // A file server may have said for a while that study.json is not there.
+  expect_first(begin_study(path_, {fs::absolute(source.file).lexically_normal().string(),
+                                   source.settings,
+                                   source.quick,
+                                   keep_checkpoints,
+                                   hashes.size(),
+                                   hash_of(study_text),
+                                   hashes,
+                                   reuse,
+                                   {},
+                                   retries,
+                                   current_layout}));
 }
 
 StudySource StudyFolder::source() const {
@@ -288,66 +275,6 @@ std::size_t StudyFolder::retry_failed() const {
     remove_quietly(path_ + "/leases/" + id);
   }
   return count;
-}
-
-StudyResults::StudyResults(StudyFolder folder, Parts parts) : folder_(std::move(folder)), parts_(parts) { refresh(); }
-
-void StudyResults::refresh() {
-  ended_ = folder_.ended();
-  // A run that failed may be made again; see retry_failed().
-  for (auto* known : {&results_, &outcomes_})
-    for (auto run = known->begin(); run != known->end();)
-      run = run->second.status == RunResult::Status::failed ? known->erase(run) : std::next(run);
-}
-
-const RunResult* StudyResults::find(const std::string& id) {
-  if (const auto found = results_.find(id); found != results_.end()) return &found->second;
-  if (!ended(id)) return nullptr;
-  wait_for(folder_.run(id));
-  return &results_.emplace(id, read_result(folder_.run(id), parts_ == Parts::all)).first->second;
-}
-
-const RunResult* StudyResults::outcome(const std::string& id) {
-  if (const auto found = outcomes_.find(id); found != outcomes_.end()) return &found->second;
-  if (!ended(id)) return nullptr;
-  wait_for(folder_.run(id));
-  return &outcomes_.emplace(id, read_outcome(folder_.run(id))).first->second;
-}
-
-void expect_own_configs(const Study& study, const StudyFolder& folder, const KnownResults& known) {
-  const auto settings = [](const std::string& text) { return settings_of(YamlDocument::parse(text, "config").root()); };
-  for (const PlannedRun& run : plan(study, known)) {
-    const RunResult* result = known(run.id(study));
-    if (result == nullptr || result->status == RunResult::Status::failed) continue;
-    const std::string file = RunFolder(folder.run(run.id(study))).config();
-    const std::string planned = to_yaml(study.config(run.arm, run.settings, run.seed));
-    if (read_file(file) == planned) continue;
-    // An older version may have had fewer keys.
-    const std::string changes = difference(settings(planned), settings(to_yaml(load_config(file))));
-    expect(
-        changes.empty(), file,
-        "is not the config of this arm and seed:{}\nwas the run's folder moved? put it back, or remove it, and the run "
-        "is made again by --resume",
-        changes);
-  }
-}
-
-StudyCounts count(const Study& study, const StudyFolder& folder, StudyResults& results) {
-  StudyCounts counts;
-  results.refresh();
-  for (const PlannedRun& run : plan(study, results.known())) {
-    const std::string id = run.id(study);
-    ++counts.planned;
-    if (const RunResult* result = results.outcome(id)) {
-      counts.finished += result->status == RunResult::Status::finished;
-      counts.diverged += result->status == RunResult::Status::diverged;
-      counts.failed += result->status == RunResult::Status::failed;
-      counts.reused += !result->reused_from.empty();
-    } else {
-      counts.running += leased(folder.path(), id);
-    }
-  }
-  return counts;
 }
 
 }  // namespace surd

@@ -1,6 +1,6 @@
 #include "experiments/study/report/group_report.hpp"
 
-#include "experiments/study/execution/study_folder.hpp"
+#include "experiments/study/execution/study_results.hpp"
 #include "experiments/study/file/claims.hpp"
 #include "experiments/study/report/assets.hpp"
 #include "experiments/study/report/forest.hpp"
@@ -44,7 +44,7 @@ GroupResults results_in(const std::string& folder, const StudyGroup& group) {
     }
     Study study = study_folder.study();
     StudyResults runs(study_folder);
-    Analysis analysis = analyse(study, runs.known());
+    Analysis analysis = analyse(study, runs.known_of(study));
     for (const ClaimResult& claim : analysis.claims) results.answers[claim.claim].push_back({name, study.title, claim});
     results.studies.push_back({name, std::move(study), std::move(analysis)});
   }

@@ -2,6 +2,7 @@
 
 #include "experiments/program/text_format.hpp"
 #include "experiments/study/execution/makers.hpp"
+#include "experiments/study/execution/study_results.hpp"
 #include "experiments/study/report/export.hpp"
 #include "experiments/study/report/html_report.hpp"
 #include "experiments/study/verdicts/decidability.hpp"
@@ -32,8 +33,8 @@ std::vector<std::string> commands_to_repeat(const StudyFolder& folder, const Stu
   Study begun = study;  // with the seeds that it had then
   for (const auto& seeds : extensions) begun.seeds.resize(begun.seeds.size() - seeds.size());
   if (!source.quick && decidability_of(begun).nothing()) run += " --anyway";
-  const std::filesystem::path path = std::filesystem::absolute(folder.path() + "/.").lexically_normal();
-  const std::string out = shell_word(path.parent_path().filename().string() + "-again");
+  const std::filesystem::path path = without_end_slash(std::filesystem::absolute(folder.path()).string());
+  const std::string out = shell_word(path.filename().string() + "-again");
   std::vector<std::string> all{run + " --out " + out};
   for (const auto& seeds : extensions) all.push_back(fmt::format("surd study extend {} --seeds {}", out, seeds.size()));
   return all;
@@ -41,8 +42,7 @@ std::vector<std::string> commands_to_repeat(const StudyFolder& folder, const Stu
 
 StudyReport::StudyReport(const StudyFolder& folder, const Study& study) {
   StudyResults results(folder, StudyResults::Parts::all);
-  const KnownResults known = results.known();
-  expect_own_configs(study, folder, known);
+  const KnownResults known = results.known_of(study);
   analysis = analyse(study, known);
   const std::vector<Maker> makers = makers_of(study, known);
   verdicts = to_json(study, analysis, makers);

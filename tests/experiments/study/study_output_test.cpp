@@ -1,5 +1,6 @@
 #include "experiments/program/text_format.hpp"
 #include "experiments/study/execution/metric_value.hpp"
+#include "experiments/study/execution/study_results.hpp"
 #include "experiments/study/report/write_report.hpp"
 #include "tests/experiments/study/study_process.hpp"
 

@@ -1,3 +1,4 @@
+#include "experiments/study/execution/study_results.hpp"
 #include "tests/experiments/study/study_process.hpp"
 
 #include <doctest/doctest.h>
@@ -145,6 +146,7 @@ TEST_CASE("runs that were moved to another arm or seed are noticed") {
   const StudyRun study(StudyFile::whole("arms: [{name: a}, {name: b, set: {model.embedding.scale: 2}}]\nseeds: 2\n"));
   REQUIRE(study.run("s").exit_code == 0);
   const std::string runs = study.directory.path("s/runs/");
+  const auto readers = {"study report ", "study export ", "show "};
   const auto swap = [&](const std::string& one, const std::string& other) {
     fs::rename(runs + one, runs + "aside");
     fs::rename(runs + other, runs + one);
@@ -153,14 +155,17 @@ TEST_CASE("runs that were moved to another arm or seed are noticed") {
   for (const auto& [one, other, key] : {std::tuple("arm=a", "arm=b", "model.embedding.scale: "),
                                         std::tuple("arm=a/seed-1", "arm=a/seed-2", "seed: 1 -> 2")}) {
     swap(one, other);
-    const Outcome report = program("study report " + study.directory.path("s"));
-    CAPTURE(report.output);
-    CHECK(report.exit_code == 1);
-    CHECK(contains(report.output, "is not the config of this arm and seed:"));
-    CHECK(contains(report.output, key));
+    for (const std::string command : readers) {
+      const Outcome told = program(command + study.directory.path("s"));
+      CAPTURE(command);
+      CAPTURE(told.output);
+      CHECK(told.exit_code == 1);
+      CHECK(contains(told.output, "is not the config of this arm and seed:"));
+      CHECK(contains(told.output, key));
+    }
     swap(one, other);
   }
-  CHECK(program("study report " + study.directory.path("s")).exit_code == 0);
+  for (const std::string command : readers) CHECK(program(command + study.directory.path("s")).exit_code == 0);
 }
 
 TEST_CASE("a study runs to its end, is not overwritten, and resumes to nothing") {

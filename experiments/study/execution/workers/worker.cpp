@@ -1,24 +1,19 @@
 #include "experiments/study/execution/workers/worker.hpp"
 
-#include "autograd/blas.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
-#include "experiments/run/run_training.hpp"
 #include "experiments/run/system_info.hpp"
 #include "experiments/study/execution/reuse.hpp"
 #include "experiments/study/execution/run_files.hpp"
+#include "experiments/study/execution/study_results.hpp"
 #include "experiments/study/execution/workers/attempt.hpp"
 #include "experiments/study/execution/workers/child_process.hpp"
+#include "experiments/study/execution/workers/run_process.hpp"
+#include "experiments/study/execution/workers/run_times.hpp"
 #include "train/storage/files.hpp"
-#include "train/storage/json_object.hpp"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -30,115 +25,6 @@ namespace surd {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A run without checkpoints need not sync what it writes: where the machine stops, it is begun again, and
-/// write_outcome() syncs what it is judged by before it counts.
-class UnsyncedCalls : public SystemCalls {
- public:
-  int sync(int) override { return 0; }
-};
-
-/// Makes a run, in the child process, and writes all it prints to its log.
-int make_run(const Attempt& attempt, const ConfigFile& file, bool keep_checkpoints) {
-  const int log = ::open(attempt.log().c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
-  if (log >= 0) {
-    ::dup2(log, STDOUT_FILENO);
-    ::dup2(log, STDERR_FILENO);
-    ::close(log);
-  }
-  StopSignals::only_from_parent();
-  UnsyncedCalls quick;
-  std::optional<ReplacedSystemCalls> replaced;
-  if (!keep_checkpoints) replaced.emplace(quick);
-  blas::initialize();
-  Console console;
-  const RunFolder run(attempt.path());
-  RunRequest request;
-  request.resume = keep_checkpoints && run.begun();
-  request.checkpoints = keep_checkpoints;
-  request.alone = true;
-  try {
-    return run_training(file, run, std::move(request), console);
-  } catch (const NoSpace& error) {
-    to_stderr("error: {}\n", error.what());
-    return exit_unfinished;
-  }
-}
-
-/// The last lines of a text, as many as a message has room for.
-std::string tail(const std::string& text) {
-  constexpr std::size_t most_lines = 8, most_bytes = 800;
-  std::size_t begin = text.size();
-  for (std::size_t lines = 0; begin > 0 && text.size() - begin < most_bytes; --begin)
-    if (text[begin - 1] == '\n' && begin < text.size() && ++lines == most_lines) break;
-  std::string end = text.substr(begin);
-  while (!end.empty() && end.back() == '\n') end.pop_back();
-  return end;
-}
-
-/// "diverged at update 7: encoder.0: softmax is not finite"
-std::string divergence(const Attempt& attempt) {
-  const std::string file = RunFolder(attempt.path()).summary();
-  const JsonObject where = JsonObject(read_file(file), file, "remove the run's folder").object("diverged");
-  return Diverged(where.count("update"), where.text("where")).what();
-}
-
-std::string last_lines(const Attempt& attempt) {
-  return path_exists(attempt.log()) ? tail(read_file(attempt.log())) : "";
-}
-
-std::string failure(const Attempt& attempt, const ChildEnd& end) {
-  const std::string last = last_lines(attempt);
-  std::string what = fmt::format("exit code {}", end.code);
-  if (end.signal != 0)
-    what = fmt::format("signal {} ({}{})", end.signal, strsignal(end.signal),
-                       end.signal == SIGKILL ? "; perhaps the machine ran out of memory" : "");
-  return last.empty() ? what : what + "\n" + last;
-}
-
-bool was_stopped(const ChildEnd& end) {
-  return std::any_of(std::begin(stop_signals), std::end(stop_signals),
-                     [&](int signal) { return end.signal == signal || end.code == 128 + signal; });
-}
-
-/// How long runs of each arm took, so that none is begun that will not end in time.
-class RunTimes {
- public:
-  explicit RunTimes(const StudyFolder& folder) : folder_(folder) {}
-
-  void add(std::size_t arm, double seconds) { add_to(times_[arm], seconds); }
-  /// Of a run of this arm, with some room; nothing where none has ended.
-  std::optional<double> expected(std::size_t arm) const {
-    constexpr double room = 1.2;
-    const auto found = times_.find(arm);
-    if (found == times_.end()) return std::nullopt;
-    return room * found->second.longest;
-  }
-  /// Learns from a run that some worker has ended; a few of each arm are enough.
-  void learn(std::size_t arm, const std::string& id) {
-    constexpr std::size_t enough = 3;
-    Time& time = times_[arm];
-    if (time.runs >= enough) return;
-    try {
-      const std::string file = RunFolder(folder_.run(id)).summary();
-      add_to(time, JsonObject(read_file(file), file, "").real("wall_seconds"));
-    } catch (const Error&) {  // it failed, and left none
-    }
-  }
-
- private:
-  struct Time {
-    double longest = 0;
-    std::size_t runs = 0;
-  };
-  static void add_to(Time& time, double seconds) {
-    time.longest = std::max(time.longest, seconds);
-    ++time.runs;
-  }
-
-  const StudyFolder& folder_;
-  std::map<std::size_t, Time> times_;
-};
 
 StudyResults::Parts parts_for_plan(const Study& study) {
   const bool probe = study.tuning && study.metric(study.tuning->metric).metric->reads_probe();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "experiments/program/console.hpp"
-#include "experiments/study/execution/study_folder.hpp"
+#include "experiments/study/execution/study_results.hpp"
 
 namespace surd {
 

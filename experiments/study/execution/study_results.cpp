@@ -1,0 +1,96 @@
+#include "experiments/study/execution/study_results.hpp"
+
+#include "experiments/config/settings.hpp"
+#include "experiments/config/yaml_document.hpp"
+#include "experiments/run/run_folder.hpp"
+#include "experiments/study/execution/run_files.hpp"
+#include "experiments/study/execution/workers/leases.hpp"
+#include "train/storage/files.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace surd {
+namespace {
+
+/// Of a run that was in a list: a file server may go on saying for a while that it is not there.
+void wait_for(const std::string& run) {
+  constexpr Leases::Seconds most{60};
+  const std::string outcome = "outcome.json";
+  const auto stale = [&] {
+    if (path_exists(run + "/" + outcome)) return false;
+    const std::vector<std::string> names = names_in(run);
+    return !path_exists(run) || std::find(names.begin(), names.end(), outcome) != names.end();
+  };
+  for (const auto begin = Leases::steady_clock(); stale() && Leases::steady_clock() - begin < most;)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
+
+}  // namespace
+
+StudyResults::StudyResults(StudyFolder folder, Parts parts) : folder_(std::move(folder)), parts_(parts) { refresh(); }
+
+void StudyResults::refresh() {
+  ended_ = folder_.ended();
+  // A run that failed may be made again; see retry_failed().
+  for (auto* known : {&results_, &outcomes_})
+    for (auto run = known->begin(); run != known->end();)
+      run = run->second.status == RunResult::Status::failed ? known->erase(run) : std::next(run);
+}
+
+const RunResult* StudyResults::find(const std::string& id) {
+  if (const auto found = results_.find(id); found != results_.end()) return &found->second;
+  if (!ended(id)) return nullptr;
+  wait_for(folder_.run(id));
+  return &results_.emplace(id, read_result(folder_.run(id), parts_ == Parts::all)).first->second;
+}
+
+const RunResult* StudyResults::outcome(const std::string& id) {
+  if (const auto found = outcomes_.find(id); found != outcomes_.end()) return &found->second;
+  if (!ended(id)) return nullptr;
+  wait_for(folder_.run(id));
+  return &outcomes_.emplace(id, read_outcome(folder_.run(id))).first->second;
+}
+
+KnownResults StudyResults::known_of(const Study& study) {
+  const auto settings = [](const std::string& text) { return settings_of(YamlDocument::parse(text, "config").root()); };
+  for (const PlannedRun& run : plan(study, known())) {
+    const RunResult* result = find(run.id(study));
+    if (result == nullptr || result->status == RunResult::Status::failed) continue;
+    const std::string file = RunFolder(folder_.run(run.id(study))).config();
+    const std::string planned = to_yaml(study.config(run.arm, run.settings, run.seed));
+    if (read_file(file) == planned) continue;
+    // An older version may have had fewer keys.
+    const std::string changes = difference(settings(planned), settings(to_yaml(load_config(file))));
+    expect(
+        changes.empty(), file,
+        "is not the config of this arm and seed:{}\nwas the run's folder moved? put it back, or remove it, and the run "
+        "is made again by --resume",
+        changes);
+  }
+  return known();
+}
+
+StudyCounts count(const Study& study, const StudyFolder& folder, StudyResults& results) {
+  StudyCounts counts;
+  results.refresh();
+  for (const PlannedRun& run : plan(study, results.known())) {
+    const std::string id = run.id(study);
+    ++counts.planned;
+    if (const RunResult* result = results.outcome(id)) {
+      counts.finished += result->status == RunResult::Status::finished;
+      counts.diverged += result->status == RunResult::Status::diverged;
+      counts.failed += result->status == RunResult::Status::failed;
+      counts.reused += !result->reused_from.empty();
+    } else {
+      counts.running += leased(folder.path(), id);
+    }
+  }
+  return counts;
+}
+
+}  // namespace surd

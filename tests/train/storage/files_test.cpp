@@ -1,0 +1,45 @@
+#include "train/storage/files.hpp"
+
+#include "tests/data/temporary_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+
+namespace surd {
+namespace {
+
+using test::TemporaryDirectory;
+
+TEST_CASE("a path ends without a slash") {
+  for (const char* path : {"a/b", "a/b/", "a/b//", "a/./b/.", "a/c/../b/"}) CHECK(without_end_slash(path) == "a/b");
+  CHECK(without_end_slash("/") == "/");
+  CHECK(without_end_slash("./") == ".");
+}
+
+TEST_CASE("a folder appears with all that is written to it, or not at all") {
+  const TemporaryDirectory directory;
+  const std::string folder = directory.path("in/model");
+  const auto write = [](const std::string& text) {
+    return [text](const std::string& unfinished) { write_file_atomically(unfinished + "/file", text); };
+  };
+  CHECK(make_whole_folder(folder + "/", [&](const std::string& unfinished) {
+    CHECK_FALSE(path_exists(folder));
+    write("first")(unfinished);
+  }));
+  CHECK(read_file(folder + "/file") == "first");
+
+  CHECK_FALSE(make_whole_folder(folder, write("second")));
+  CHECK(read_file(folder + "/file") == "first");
+
+  CHECK_THROWS_AS(make_whole_folder(directory.path("in/other"),
+                                    [&](const std::string& unfinished) {
+                                      write("third")(unfinished);
+                                      throw std::runtime_error("no more");
+                                    }),
+                  std::runtime_error);
+  CHECK(names_in(directory.path("in")) == std::vector<std::string>{"model"});
+}
+
+}  // namespace
+}  // namespace surd
