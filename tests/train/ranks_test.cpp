@@ -7,91 +7,118 @@
 
 #include <doctest/doctest.h>
 
-#include <condition_variable>
-#include <cstring>
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <limits>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace surd {
 namespace {
 
-/// What all threads that play a rank share. Calls of one kind are matched by their order.
+/// What all threads that play a rank share: what was sent and not yet received, by sender, receiver and label. The same
+/// report goes to all.
 class Hub {
  public:
   explicit Hub(std::size_t count) : count(count) {}
 
-  void post(const std::string& kind, std::size_t number, std::size_t rank, std::vector<char> bytes) {
+  /// Numbers where their sender has them, until they are received.
+  struct Post {
+    const Real* numbers;
+    std::size_t count;
+    bool received = false;
+  };
+  using Address = std::tuple<std::size_t, std::size_t, std::size_t>;
+  std::shared_ptr<Post> post(const Address& address, const Real* numbers, std::size_t count) {
     const std::lock_guard lock(guard_);
-    posts_[{kind, number}][rank] = std::move(bytes);
+    return posts_[address].emplace_back(std::make_shared<Post>(Post{numbers, count}));
   }
-  /// What each rank has sent; nothing before all have.
-  std::optional<std::map<std::size_t, std::vector<char>>> all(const std::string& kind, std::size_t number) {
+  bool is_received(const Post& post) {
     const std::lock_guard lock(guard_);
-    const auto& posted = posts_[{kind, number}];
-    if (posted.size() < count) return std::nullopt;
-    return posted;
+    return post.received;
+  }
+  bool receive(const Address& address, Real* to, std::size_t count) {
+    const std::lock_guard lock(guard_);
+    std::deque<std::shared_ptr<Post>>& posts = posts_[address];
+    if (posts.empty()) return false;
+    Post& post = *posts.front();
+    CHECK(post.count == count);
+    std::copy_n(post.numbers, std::min(post.count, count), to);
+    post.received = true;
+    posts.pop_front();
+    return true;
+  }
+
+  void report(std::size_t number, std::size_t rank, std::vector<char> bytes) {
+    const std::lock_guard lock(guard_);
+    reports_[number][rank] = std::move(bytes);
+  }
+  /// The reports of all ranks, one after the other; nothing before all have come.
+  std::optional<std::vector<char>> all(std::size_t number) {
+    const std::lock_guard lock(guard_);
+    if (reports_[number].size() < count) return std::nullopt;
+    std::vector<char> bytes;
+    for (const auto& [rank, own] : reports_[number]) bytes.insert(bytes.end(), own.begin(), own.end());
+    return bytes;
   }
 
   const std::size_t count;
 
  private:
   std::mutex guard_;
-  std::map<std::pair<std::string, std::size_t>, std::map<std::size_t, std::vector<char>>> posts_;
+  std::map<Address, std::deque<std::shared_ptr<Post>>> posts_;
+  std::map<std::size_t, std::map<std::size_t, std::vector<char>>> reports_;
 };
 
+/// Reads what is sent no earlier, and spoils what is to be received no later, than a transport may.
 class ThreadTransport : public Transport {
  public:
   ThreadTransport(Hub& hub, std::size_t index) : hub_(hub), index_(index) {}
 
   std::size_t count() const override { return hub_.count; }
   std::size_t index() const override { return index_; }
-  Request all_to_all(const Real* send, Real* receive, std::size_t size) override {
-    return begin("scatter", send, receive, size * count() * sizeof(Real), size * sizeof(Real));
+  Request send(const Real* numbers, std::size_t count, std::size_t to, std::size_t label) override {
+    return begin(
+        [&hub = hub_, post = hub_.post({index_, to, label}, numbers, count)] { return hub.is_received(*post); });
   }
-  Request all_gather(Real* all, std::size_t size) override {
-    return begin("gather", all + index_ * size, all, size * sizeof(Real), size * sizeof(Real));
+  Request receive(Real* numbers, std::size_t count, std::size_t from, std::size_t label) override {
+    std::fill_n(numbers, count, std::numeric_limits<Real>::quiet_NaN());
+    return begin([=] { return hub_.receive({from, index_, label}, numbers, count); });
   }
   Request all_gather(const char* send, char* receive, std::size_t size) override {
-    return begin("report", send, receive, size, size);
+    hub_.report(reports_, index_, {send, send + size});
+    return begin([=, number = reports_++] {
+      const auto all = hub_.all(number);
+      if (all) std::copy(all->begin(), all->end(), receive);
+      return all.has_value();
+    });
   }
   bool done(Request request) override {
-    const Pending& pending = pending_.at(request);
-    const auto all = hub_.all(pending.kind, pending.number);
-    if (!all) return false;
-    for (const auto& [rank, bytes] : *all) {
-      const std::size_t from = pending.kind == "scatter" ? index_ * pending.piece : 0;
-      std::memcpy(pending.receive + rank * pending.piece, bytes.data() + from, pending.piece);
-    }
-    pending_.erase(request);
-    return true;
+    const bool arrived = pending_.at(request)();
+    if (arrived) pending_.erase(request);
+    return arrived;
   }
 
  private:
-  struct Pending {
-    std::string kind;
-    std::size_t number;
-    char* receive;
-    std::size_t piece;  ///< bytes that come from each rank
-  };
-  template <class T>
-  Request begin(const std::string& kind, const T* send, T* receive, std::size_t bytes, std::size_t piece) {
-    const std::size_t number = numbers_[kind]++;
-    const char* first = reinterpret_cast<const char*>(send);
-    hub_.post(kind, number, index_, {first, first + bytes});
-    pending_[++last_] = {kind, number, reinterpret_cast<char*>(receive), piece};
+  Request begin(std::function<bool()> arrived) {
+    pending_[++last_] = std::move(arrived);
     return last_;
   }
 
   Hub& hub_;
-  std::size_t index_;
-  std::map<std::string, std::size_t> numbers_;
-  std::map<Request, Pending> pending_;
+  std::size_t index_, reports_ = 0;
+  std::map<Request, std::function<bool()>> pending_;
   Request last_ = 0;
 };
+
+constexpr std::size_t small_bucket = 3000;  // bytes: so that there are several, with tensors cut in two
 
 /// What a run leaves: the values of all parameters, and the loss of each update.
 struct Trained {
@@ -148,7 +175,8 @@ Trained trained(const TrainOptions& training, Ranks* (*make)(Transport*, Paramet
 
 Ranks* alone(Transport*, ParameterSet&) { return nullptr; }
 Ranks* together(Transport* transport, ParameterSet& parameters) {
-  return new Ranks(*transport, parameters, std::chrono::seconds(60), [] { return false; });
+  return new Ranks(
+      *transport, parameters, std::chrono::seconds(60), [] { return false; }, small_bucket);
 }
 
 /// What each rank comes to.
@@ -182,12 +210,14 @@ TEST_CASE("so many ranks come to the same bits as so many replicas, all of them"
 }
 
 TEST_CASE("ranks without a part of a batch, and ranks of several replicas, come to the same on all") {
-  TrainOptions training = train_options(2, 1);
-  const std::vector<Trained> ranks = on_ranks(4, training);  // two of them have nothing to do
-  training.replicas = 2;
-  Recorder recorder;
-  CHECK(ranks[0] == trained(training, alone, nullptr, recorder));
-  for (const Trained& rank : ranks) CHECK(rank == ranks[0]);
+  for (const std::size_t accumulate : {1, 3}) {
+    TrainOptions training = train_options(2, accumulate);
+    const std::vector<Trained> ranks = on_ranks(4, training);  // two of them have nothing to do
+    training.replicas = 2;
+    Recorder recorder;
+    CHECK(ranks[0] == trained(training, alone, nullptr, recorder));
+    for (const Trained& rank : ranks) CHECK(rank == ranks[0]);
+  }
   const std::vector<Trained> both = on_ranks(2, train_options(9, 1)), threads = [] {
     TrainOptions options = train_options(9, 1);
     options.replicas = 2;
@@ -195,6 +225,53 @@ TEST_CASE("ranks without a part of a batch, and ranks of several replicas, come 
   }();
   CHECK(threads[0] == threads[1]);
   CHECK_FALSE(threads[0] == both[0]);
+}
+
+TEST_CASE("each gradient becomes the sum of the ranks that have one, and stays empty where none has") {
+  constexpr std::size_t count = 3;
+  const std::vector<std::size_t> sizes{1, 7, 50, 3, 0, 2};
+  const auto value = [](std::size_t rank, std::size_t parameter, std::size_t i) {
+    return static_cast<Real>((rank + 1) * 100 + parameter * 10 + i % 7);
+  };
+  const auto has = [](std::size_t rank, std::size_t parameter) {
+    return parameter == 1 ? rank == 2 : parameter == 3 ? false : parameter != 5 || rank == 0;
+  };
+  for (const std::size_t contributing : {1, 2, 3}) {
+    Hub hub(count);
+    std::vector<ParameterSet> sets(count);
+    std::vector<std::thread> threads;
+    for (std::size_t rank = 0; rank < count; ++rank)
+      threads.emplace_back([&, rank] {
+        ParameterSet& set = sets[rank];
+        for (std::size_t p = 0; p < sizes.size(); ++p) {
+          GradientSum& gradient = set.add(std::to_string(p), zeros({sizes[p]})).gradient;
+          gradient.empty = rank >= contributing || !has(rank, p);
+          for (std::size_t i = 0; i < sizes[p] && !gradient.empty; ++i) gradient.sum(i) = value(rank, p, i);
+        }
+        ThreadTransport transport(hub, rank);
+        constexpr std::size_t small_bucket = 100;
+        Ranks ranks(
+            transport, set, std::chrono::seconds(60), [] { return false; }, small_bucket);
+        ranks.begin(contributing);
+        for (std::size_t p = sizes.size(); p-- > 0;) ranks.ready(p);
+        const Ranks::Report all = ranks.finish({static_cast<double>(rank), rank == 1 ? "there" : "", false});
+        CHECK(all.loss == 3);
+        CHECK(all.non_finite == "there");
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t rank = 0; rank < count; ++rank)
+      for (std::size_t p = 0; p < sizes.size(); ++p) {
+        std::size_t having = 0;
+        for (std::size_t from = 0; from < contributing; ++from) having += has(from, p) ? 1 : 0;
+        CHECK(sets[rank][p].gradient.empty == (having == 0));
+        for (std::size_t i = 0; i < sizes[p] && having > 0; ++i) {
+          Real sum = 0;
+          for (std::size_t from = 0; from < contributing; ++from)
+            if (has(from, p)) sum += value(from, p, i);
+          CHECK(sets[rank][p].gradient.sum(i) == sum);
+        }
+      }
+  }
 }
 
 TEST_CASE("where one rank is told to stop, all stop after the same update") {
@@ -238,7 +315,8 @@ TEST_CASE("where a rank is lost, the others end in time, and save what was reach
   });
   ThreadTransport transport(hub, 0);
   const auto impatient = [](Transport* way, ParameterSet& parameters) {
-    return new Ranks(*way, parameters, std::chrono::milliseconds(200), [] { return false; });
+    return new Ranks(
+        *way, parameters, std::chrono::milliseconds(200), [] { return false; }, small_bucket);
   };
   message = test::message_of([&] { trained(train_options(9, 1), impatient, &transport, recorder); });
   lost.join();

@@ -12,6 +12,8 @@ namespace {
 
 MPI_Datatype mpi_real() { return sizeof(Real) == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE; }
 
+int as_int(std::size_t number) { return static_cast<int>(number); }
+
 class MpiTransport : public Transport {
  public:
   MpiTransport() {
@@ -23,8 +25,7 @@ class MpiTransport : public Transport {
     count_ = static_cast<std::size_t>(number);
     MPI_Comm_rank(MPI_COMM_WORLD, &number);
     index_ = static_cast<std::size_t>(number);
-    // Calls on one communicator must come in the same order on every rank; those of different kinds do not.
-    for (MPI_Comm* communicator : {&scatter_, &gather_, &report_}) {
+    for (MPI_Comm* communicator : {&gradients_, &reports_}) {
       MPI_Comm_dup(MPI_COMM_WORLD, communicator);
       MPI_Comm_set_errhandler(*communicator, MPI_ERRORS_RETURN);
     }
@@ -39,23 +40,27 @@ class MpiTransport : public Transport {
 
   std::size_t count() const override { return count_; }
   std::size_t index() const override { return index_; }
+  std::size_t most_labels() const override {
+    int* largest = nullptr;
+    int found = 0;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &found);
+    return found != 0 ? static_cast<std::size_t>(*largest) + 1 : Transport::most_labels();
+  }
 
-  Request all_to_all(const Real* send, Real* receive, std::size_t size) override {
+  Request send(const Real* numbers, std::size_t count, std::size_t to, std::size_t label) override {
     MPI_Request& request = begin();
-    const int numbers = static_cast<int>(size);
-    check(MPI_Ialltoall(send, numbers, mpi_real(), receive, numbers, mpi_real(), scatter_, &request));
+    check(MPI_Isend(numbers, as_int(count), mpi_real(), as_int(to), as_int(label), gradients_, &request));
     return last_;
   }
-  Request all_gather(Real* all, std::size_t size) override {
+  Request receive(Real* numbers, std::size_t count, std::size_t from, std::size_t label) override {
     MPI_Request& request = begin();
-    const int numbers = static_cast<int>(size);
-    check(MPI_Iallgather(MPI_IN_PLACE, 0, mpi_real(), all, numbers, mpi_real(), gather_, &request));
+    check(MPI_Irecv(numbers, as_int(count), mpi_real(), as_int(from), as_int(label), gradients_, &request));
     return last_;
   }
   Request all_gather(const char* send, char* receive, std::size_t size) override {
     MPI_Request& request = begin();
-    const int bytes = static_cast<int>(size);
-    check(MPI_Iallgather(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, report_, &request));
+    const int bytes = as_int(size);
+    check(MPI_Iallgather(send, bytes, MPI_BYTE, receive, bytes, MPI_BYTE, reports_, &request));
     return last_;
   }
   bool done(Request request) override {
@@ -79,7 +84,7 @@ class MpiTransport : public Transport {
   }
 
   std::size_t count_ = 1, index_ = 0;
-  MPI_Comm scatter_{}, gather_{}, report_{};
+  MPI_Comm gradients_{}, reports_{};
   std::map<Request, MPI_Request> requests_;
   Request last_ = 0;
 };

@@ -18,16 +18,17 @@ namespace surd {
 /// Gradients travel in buckets, which leave as soon as backward is done with them: each rank receives its share of all
 /// ranks' gradients, sums it, and sends the sum to all (Thakur, Rabenseifner and Gropp 2005, "Optimization of
 /// collective communication operations in MPICH", section 4). So each of n ranks sends and receives 2 (n - 1) / n times
-/// the bytes of the gradients, in 2 (n - 1) messages a bucket.
+/// the bytes of the gradients. They are sent from where backward leaves them, and sums arrive there: for each other
+/// rank a share is a message for each tensor that it has a part of.
 class Ranks {
  public:
   /// `timeout`: how much longer the part of an update may take on another rank than on this one. `stopped` says whether
   /// this process was told to stop: then it waits for half a second more, because others may be gone.
+  /// `bucket_bytes`: of each bucket, at least, but for the last one.
   Ranks(Transport& transport, ParameterSet& parameters, std::chrono::duration<double> timeout,
-        std::function<bool()> stopped);
+        std::function<bool()> stopped, std::size_t bucket_bytes = usual_bucket_bytes);
 
-  /// Of a bucket, at least, but for the last one.
-  static constexpr std::size_t bucket_bytes = 4 << 20;
+  static constexpr std::size_t usual_bucket_bytes = 4 << 20;
 
   std::size_t count() const { return transport_.count(); }
   std::size_t index() const { return transport_.index(); }
@@ -47,24 +48,32 @@ class Ranks {
   Report finish(const Report& own);
 
  private:
+  /// Consecutive numbers of a parameter's gradient.
+  struct Piece {
+    std::size_t parameter, begin, size;
+  };
   enum class Stage { waiting, scattering, gathering, done };
-  /// Parameters whose gradients travel together: those with an index in [begin, end).
+  /// Parameters whose gradients leave together: those with an index in [begin, end).
   struct Bucket {
     std::size_t begin, end;
-    std::size_t share;  ///< numbers that each rank sums
-    std::vector<Real> all, received;
+    std::vector<std::vector<Piece>> shares;   ///< what each rank sums
+    std::vector<std::vector<Real>> received;  ///< of each other rank's gradients, what this one sums
     Stage stage = Stage::waiting;
-    Transport::Request request = 0;
+    std::vector<Transport::Request> requests;  ///< not done yet
   };
 
+  Bucket make_bucket(std::size_t begin, std::size_t end, std::size_t size) const;
   void launch_ready();
-  void pack(Bucket& bucket) const;
-  void unpack(const Bucket& bucket);
-  void sum_share(Bucket& bucket) const;
+  void scatter(Bucket& bucket);
+  void sum_share(Bucket& bucket);
+  void gather(Bucket& bucket);
   /// Takes what has arrived a step further; true once everything has.
   bool progress();
+  bool contributes(std::size_t rank) const { return rank < contributing_; }
+  Real* gradient_at(const Piece& piece) { return parameters_[piece.parameter].gradient.sum.data() + piece.begin; }
   std::vector<char> encode(const Report& own) const;
-  Report decode(const std::vector<char>& all);
+  /// What all ranks have told together, and which parameters have a gradient.
+  Report take_reports();
 
   Transport& transport_;
   ParameterSet& parameters_;
@@ -72,8 +81,8 @@ class Ranks {
   std::function<bool()> stopped_;
   std::vector<Bucket> buckets_;  // the last parameters first, as backward is done with them
   std::vector<bool> ready_;
-  std::vector<bool> used_;  // which parameters have a gradient: on rank 0, whose part of a batch is never empty
-  std::size_t launched_ = 0, gathered_ = 0, contributing_ = 0;
+  std::vector<char> report_, reports_;  // on their way
+  std::size_t launched_ = 0, contributing_ = 0;
   std::chrono::steady_clock::time_point begun_;
 };
 
