@@ -26,7 +26,7 @@ struct AverageArguments {
     f("last", last, "average so many of the latest checkpoints; train.keep_checkpoints says how many a run keeps",
       at_least(1), Unit{"checkpoints"});
     f("checkpoint", checkpoint, "average these instead: best, last or files, each given by an option of its own",
-      Unit{"file"});
+      Unit{"checkpoint"});
     f("out", out, "file to write [checkpoints/average.safetensors of the run, which --checkpoint average reads]",
       Unit{"file"});
   }
@@ -36,7 +36,7 @@ std::vector<std::string> chosen(const AverageArguments& arguments, const Checkpo
                                 const std::string& folder) {
   const std::vector<std::string>& named = arguments.checkpoint.values;
   expect_usage(arguments.last.has_value() != !named.empty(), "surd average",
-               "takes either --last N or --checkpoint FILE");
+               "takes either --last N or --checkpoint best, last or a file");
   std::vector<std::string> paths;
   for (const std::string& name : named) {
     expect_usage(name != "average", "--checkpoint", "an average is none of the checkpoints; name best, last or a file");

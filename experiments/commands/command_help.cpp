@@ -44,7 +44,8 @@ std::string joined(const std::string& left, const char* separator, const std::st
   return left.empty() || right.empty() ? left + right : left + separator + right;
 }
 
-std::string escaped(const std::string& text) { return replace_all(text, "|", "\\|"); }
+/// For Markdown, between backticks.
+std::string as_code(const std::string& text) { return fmt::format("`{}`", replace_all(text, "|", "\\|")); }
 
 }  // namespace
 
@@ -105,9 +106,9 @@ std::string commands_markdown(const CommandTable& table) {
         fmt::format("{}## surd {}\n\n{}\n\n    {}\n", text.empty() ? "" : "\n", row.name, row.help, usage(row, "surd"));
     if (!row.arguments.empty()) text += "\n| Argument | Default | Meaning |\n|---|---|---|\n";
     for (const Argument& argument : row.arguments)
-      text += fmt::format("| `{}` | {} | {} |\n", escaped(written(argument)),
-                          argument.default_value.empty() ? "" : fmt::format("`{}`", escaped(argument.default_value)),
-                          escaped(joined(meaning(argument), "; ", argument.allowed)));
+      text += fmt::format("| {} | {} | {} |\n", as_code(written(argument)),
+                          argument.default_value.empty() ? "" : as_code(argument.default_value),
+                          markdown_text(joined(meaning(argument), "; ", argument.allowed)));
   }
   return text;
 }

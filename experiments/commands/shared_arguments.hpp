@@ -26,7 +26,7 @@ struct RunArguments {
 
   void fields(Fields& f) {
     f("run", run, "folder of a run");
-    f("checkpoint", checkpoint, "best, last, average or a .safetensors file", Unit{"name"});
+    f("checkpoint", checkpoint, "best, last, average or a .safetensors file", Unit{"checkpoint"});
   }
 };
 

@@ -160,8 +160,6 @@ std::string type_and_range(const OptionRow& row) {
   return row.unit.empty() ? text : fmt::format("{} ({})", text, row.unit);
 }
 
-std::string escaped(const std::string& text) { return replace_all(text, "|", "\\|"); }
-
 }  // namespace
 
 std::vector<OptionRow> detail::describe_options(const std::function<void(Fields&)>& list) {
@@ -206,9 +204,10 @@ std::string reference_markdown(const std::vector<OptionRow>& rows) {
     }
     if (opens) continue;
     const std::string condition = row.condition.empty() ? "" : fmt::format("; read when {}", row.condition);
-    text += fmt::format("| `{}` | {} | {} | {}{} |\n", row.path, escaped(type_and_range(row)),
-                        row.default_value.empty() ? "" : fmt::format("`{}`", escaped(row.default_value)),
-                        escaped(row.help), escaped(condition));
+    text +=
+        fmt::format("| `{}` | {} | {} | {}{} |\n", row.path, markdown_text(type_and_range(row)),
+                    row.default_value.empty() ? "" : fmt::format("`{}`", replace_all(row.default_value, "|", "\\|")),
+                    markdown_text(row.help), markdown_text(condition));
   }
   return text;
 }

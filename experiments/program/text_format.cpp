@@ -14,6 +14,7 @@ std::string labelled(std::string_view label, const std::vector<std::string>& ite
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string item = items[i] + (i + 1 < items.size() ? std::string(separator) : "");
     if (column > indent && column + 1 + item.size() > screen_width) {
+      while (text.back() == ' ') text.pop_back();
       text += "\n" + std::string(indent, ' ');
       column = indent;
     }
@@ -28,6 +29,15 @@ std::string replace_all(std::string text, std::string_view what, std::string_vie
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
     text.replace(at, what.size(), by);
   return text;
+}
+
+std::string markdown_text(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '\\' || c == '|' || c == '<') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
 }
 
 std::string shell_word(const std::string& word) {

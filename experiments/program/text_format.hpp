@@ -23,6 +23,9 @@ std::string labelled(std::string_view label, const std::vector<std::string>& ite
 /// `text` with every `what` in it replaced.
 std::string replace_all(std::string text, std::string_view what, std::string_view by);
 
+/// The text with a backslash before what Markdown would read as the end of a table's cell, or as HTML.
+std::string markdown_text(std::string_view text);
+
 /// A word as a POSIX shell reads it back: as it is where nothing in it means something to a shell, else in quotes.
 std::string shell_word(const std::string& word);
 

@@ -67,12 +67,13 @@ Json scores_to_json(const EvaluationRecord& record) {
   return json;
 }
 
-std::string scores_text(const EvaluationRecord& record) {
+std::vector<std::string> score_texts(const EvaluationRecord& record) {
   // The perplexity is exp(loss): metrics.jsonl and `surd eval` have it.
-  std::string text = fmt::format("loss {:7.4f}  tokens {:6.2f} %", record.loss, 100 * record.token_accuracy);
-  if (record.sequence_accuracy) text += fmt::format("  sequences {:6.2f} %", 100 * *record.sequence_accuracy);
-  if (record.bleu) text += fmt::format("  BLEU {:5.2f}", *record.bleu);
-  return text;
+  std::vector<std::string> texts{fmt::format("loss {:7.4f}", record.loss),
+                                 fmt::format("tokens {:6.2f} %", 100 * record.token_accuracy)};
+  if (record.sequence_accuracy) texts.push_back(fmt::format("sequences {:6.2f} %", 100 * *record.sequence_accuracy));
+  if (record.bleu) texts.push_back(fmt::format("BLEU {:5.2f}", *record.bleu));
+  return texts;
 }
 
 std::string to_json_line(const EvaluationRecord& record) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace surd {
 
@@ -36,8 +37,8 @@ class JsonLines {
 EvaluationRecord record_of(const TrainState& state, const Evaluation& evaluation, bool best);
 /// Its scores, as scores_of() reads them.
 nlohmann::ordered_json scores_to_json(const EvaluationRecord& record);
-/// The same for a person: "loss  1.2345  tokens  67.89 %  BLEU 30.12".
-std::string scores_text(const EvaluationRecord& record);
+/// The same for a person: "loss  1.2345", "tokens  67.89 %", "BLEU 30.12".
+std::vector<std::string> score_texts(const EvaluationRecord& record);
 
 std::string to_json_line(const UpdateRecord& record);
 std::string to_json_line(const EvaluationRecord& record);

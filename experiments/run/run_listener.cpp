@@ -77,7 +77,8 @@ void RunListener::evaluated(const TrainState& state, const Evaluation& evaluatio
   const EvaluationRecord record = record_of(state, evaluation, best);
   for (RunLog* log : logs_) log->evaluated(record, evaluation.samples);
   take(record);
-  console_.line(fmt::format("update {:>6}  valid {}{}", state.update, scores_text(record), best ? "  best" : ""));
+  console_.line(fmt::format("update {:>6}  valid {}{}", state.update, fmt::join(score_texts(record), "  "),
+                            best ? "  best" : ""));
 }
 
 void RunListener::checkpoint(const TrainState& state, bool best) {

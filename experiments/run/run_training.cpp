@@ -25,7 +25,7 @@ Json evaluate_splits(const Training& training, const TrainOptions& options, cons
     const EvaluationRecord record =
         record_of({}, evaluate(training.model, dataset.split(name), dataset.codec, options.evaluation()), false);
     splits[name] = scores_to_json(record);
-    console.line(fmt::format("{} {}", name, scores_text(record)));
+    console.line(fmt::format("{} {}", name, fmt::join(score_texts(record), "  ")));
   }
   return splits;
 }

@@ -2,7 +2,7 @@
 values. One JSON line an evaluation: updates, seconds of training until then, the loss on the validation split; at the
 end greedy translations of the test split into a file, for surd bleu.
 
-    torch_multi30k.py DATA [--updates 8000] [--threads 2] [--out translations.de]
+    torch_multi30k.py DATA [--updates 5000] [--threads 2] [--out translations.de]
 
 DATA holds train.en, train.de, valid.en, valid.de, test.en and test.de, cut into pieces that end in @@. Written for speed
 as people would: batches of pairs of similar length, Adam fused where this PyTorch has it, the output projection for real
@@ -148,7 +148,7 @@ def main(options):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=pathlib.Path)
-    parser.add_argument("--updates", type=int, default=8000)
+    parser.add_argument("--updates", type=int, default=5000)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("translations.de"))
     arguments = parser.parse_args()

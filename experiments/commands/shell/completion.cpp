@@ -27,7 +27,9 @@ int completion_command(const CompletionArguments& arguments) {
 
 }  // namespace
 
-std::vector<std::string> names_of(Completion) { return {"nothing", "words", "settings", "keys", "folders", "files"}; }
+std::vector<std::string> names_of(Completion) {
+  return {"nothing", "words", "settings", "keys", "folders", "files", "checkpoints"};
+}
 
 Completion completion_of(const Argument& argument) {
   if (!argument.choices.empty()) return Completion::words;
@@ -35,6 +37,7 @@ Completion completion_of(const Argument& argument) {
   if (argument.setting()) return Completion::settings;
   const std::string& value = argument.positional ? argument.spelling : argument.value;
   if (value == "KEY") return Completion::keys;
+  if (value == "CHECKPOINT") return Completion::checkpoints;
   return value == "FOLDER" || value == "RUN" ? Completion::folders : Completion::files;
 }
 

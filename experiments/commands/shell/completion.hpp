@@ -14,7 +14,7 @@ std::string bash_completion(const CommandTable& table, const std::string& progra
 std::string zsh_completion(const CommandTable& table, const std::string& program);
 
 /// What a shell offers for the value of an argument; `settings` are keys with the = that --set wants after them.
-enum class Completion { nothing, words, settings, keys, folders, files };
+enum class Completion { nothing, words, settings, keys, folders, files, checkpoints };
 std::vector<std::string> names_of(Completion);
 Completion completion_of(const Argument& argument);
 

@@ -21,6 +21,11 @@ constexpr const char* zsh_script = R"zsh(#compdef @program@
   compadd "$@" -- @keys@
 }
 
+@function@_checkpoints() {
+  compadd "$@" -- best last
+  _files "$@"
+}
+
 @function@() {
   local -a entries flags
   local name=$words[2] gone=1
@@ -77,6 +82,7 @@ std::string zsh_action(const Argument& argument, const std::string& function) {
     case Completion::keys: return function + "_keys";
     case Completion::folders: return "_files -/";
     case Completion::files: return "_files";
+    case Completion::checkpoints: return function + "_checkpoints";
   }
   return " ";
 }

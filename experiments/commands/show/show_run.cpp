@@ -140,17 +140,16 @@ void print_data(const Fingerprint& data) {
 }
 
 void print_scores(const JsonObject& summary) {
-  const auto print = [&](const std::string& label, const JsonObject& scores, const std::string& when) {
-    fmt::print("{:<12}{}{}\n", label, scores_text(scores_of(scores)), when);
-  };
-  if (!summary.is_null("best"))
-    print("best", summary.object("best"), fmt::format("  update {}", summary.count("best_update")));
-  if (!summary.is_null("last"))
-    print("last", summary.object("last"),
-          summary.has("last_update") ? fmt::format("  update {}", summary.count("last_update")) : "");
+  for (const std::string which : {"best", "last"}) {
+    if (summary.is_null(which)) continue;
+    std::vector<std::string> texts = score_texts(scores_of(summary.object(which)));
+    const std::string update = which + "_update";
+    if (summary.has(update)) texts.push_back(fmt::format("update {}", summary.count(update)));
+    print_list(which, texts, " ");
+  }
   if (!summary.has("splits")) return;
   const JsonObject splits = summary.object("splits");
-  for (const std::string& name : splits.keys()) print(name, splits.object(name), "");
+  for (const std::string& name : splits.keys()) print_list(name, score_texts(scores_of(splits.object(name))), " ");
 }
 
 /// The texts of summary.json under these keys, each after its label.

@@ -24,10 +24,6 @@ void append(std::vector<std::string>& lines, const std::string& text) {
   }
 }
 
-std::string cut(const std::string& text, std::size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
-}
-
 std::string one_line(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -122,10 +118,16 @@ std::vector<std::string> describe(const Study& study) {
   lines.emplace_back();
   std::vector<std::string> arms{std::to_string(study.arms.size()) + ":"};
   for (const Arm& arm : study.arms)
-    if (arms.size() <= most_listed) arms.push_back(cut(arm.name, 66) + ";");
+    if (arms.size() <= most_listed) arms.push_back(arm.name + ";");
   if (study.arms.size() > most_listed) arms.push_back(fmt::format("and {} more", study.arms.size() - most_listed));
   if (arms.back().back() == ';') arms.back().pop_back();
-  append(lines, labelled("arms", arms, ""));
+  std::vector<std::string> listed;
+  append(listed, labelled("arms", arms, ""));
+  const std::string indent(12, ' ');
+  for (const std::string& line : listed)  // one name may be wider than the screen
+    append(lines, columns_of(line) <= screen_width
+                      ? line
+                      : wrapped(line.substr(indent.size()), line.substr(0, indent.size()), indent, screen_width));
   append(lines, wrapped(seeds_text(study.seeds), "seeds       ", "            ", screen_width));
   if (study.looks > 1)
     lines.push_back(fmt::format("looks       {} at most, for which p is multiplied by {}", study.looks, study.looks));
@@ -223,9 +225,14 @@ std::vector<std::string> status_lines(const Study& study, const StudyFolder& fol
     return fmt::format("{:<{}} {:>8} {:>9} {:>9} {:>7}", name, name_width, planned, finished, diverged, failed);
   };
   lines.push_back(row("arm", "planned", "finished", "diverged", "failed"));
-  for (const auto& [arm, counts] : arms)
-    lines.push_back(
-        row(cut(study.arms[arm].name, name_width), counts.planned, counts.finished, counts.diverged, counts.failed));
+  for (const auto& [arm, counts] : arms) {
+    std::string name = study.arms[arm].name;
+    if (columns_of(name) > name_width) {
+      append(lines, wrapped(name, "", "  ", screen_width));
+      name.clear();
+    }
+    lines.push_back(row(name, counts.planned, counts.finished, counts.diverged, counts.failed));
+  }
   const std::vector<std::string> failed = failures(study, results);
   if (!failed.empty()) lines.emplace_back();
   lines.insert(lines.end(), failed.begin(), failed.end());

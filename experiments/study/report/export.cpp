@@ -14,14 +14,10 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-/// What Markdown would read as the end of a cell or of the table.
-std::string cell(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '|') escaped += '\\';
-    escaped += c == '\n' || c == '\r' ? ' ' : c;
-  }
-  return escaped;
+std::string cell(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r') c = ' ';
+  return markdown_text(text);
 }
 
 std::string row(const Cells& cells) {
@@ -184,8 +180,9 @@ std::string latex_row(const Cells& cells) {
 }  // namespace
 
 std::string to_markdown(const Study& study, const Analysis& analysis) {
-  std::string text = fmt::format("# {}\n\n{}\n\n", study.title, study.question);
-  if (!study.expectation.empty()) text += fmt::format("Expected before the runs: {}\n\n", study.expectation);
+  std::string text = fmt::format("# {}\n\n{}\n\n", markdown_text(study.title), markdown_text(study.question));
+  if (!study.expectation.empty())
+    text += fmt::format("Expected before the runs: {}\n\n", markdown_text(study.expectation));
   text += amendments_text(study);
   if (study.quick) text += "**A quick run, cut down to be tried: nothing in it is evidence.**\n\n";
   text += fmt::format("{} runs: {} finished, {} diverged, {} failed, {} not ended{}. {} seed{} an arm.\n\n",
@@ -199,7 +196,7 @@ std::string to_markdown(const Study& study, const Analysis& analysis) {
   text += table({"Hypothesis", "Verdict", "Of", "Effect", "95 % interval", "p", "p after Holm", "Seeds"},
                 hypothesis_rows(study, analysis));
   for (const HypothesisResult& result : analysis.hypotheses)
-    text += fmt::format("- {}: {}\n", study.hypotheses[result.hypothesis].name, result.reason);
+    text += fmt::format("- {}: {}\n", cell(study.hypotheses[result.hypothesis].name), cell(result.reason));
   text += "\n## Arms\n\n";
   text += table({"Metric", "Arm", "Rates", "Pseudo-median", "95 % interval", "Seeds", "Censored"},
                 summary_rows(study, analysis));

@@ -304,7 +304,7 @@ TEST_CASE("the average of checkpoints is made, named and used") {
   CHECK(program("eval " + run.path + " --checkpoint average").exit_code == 0);
   CHECK(contains(program("average " + run.path + " --last 3").output, "holds 2 checkpoints beside the best"));
   CHECK(contains(program("average " + run.folder.path("none") + " --last 2").output, "is not the folder of a run"));
-  CHECK(contains(program("average " + run.path).output, "takes either --last N or --checkpoint FILE"));
+  CHECK(contains(program("average " + run.path).output, "takes either --last N or --checkpoint best"));
   const std::string last = run.checkpoints + "update-00000004.safetensors", out = run.folder.path("one");
   CHECK(program("average " + run.path + " --checkpoint " + last + " --out " + out).exit_code == 0);
   CHECK(program("eval " + run.path + " --checkpoint " + out).output.substr(40) !=

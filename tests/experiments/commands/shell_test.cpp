@@ -89,6 +89,8 @@ TEST_CASE("bash completes commands, options, words, keys, folders and files") {
            {"surd eval runs/", {"runs/one"}},
            {"surd eval runs/one run", {}},
            {"surd compare runs/one run", {"runs"}},
+           {"surd eval runs/one --checkpoint l", {"last"}},
+           {"surd average runs/one --checkpoint run", {"runs", "runs.txt"}},
            {"surd train --out run", {"runs"}},
            {"surd train --out = run", {"runs"}},
            {"surd nosuch \"\"", {}}}) {

@@ -95,11 +95,11 @@ TEST_CASE_FIXTURE(Exported,
                   "what was changed after the study was written stands in report and verdicts, if anything was") {
   CHECK_FALSE(contains(to_markdown(study, analyse(study, results.known())), "Changed since"));
   CHECK_FALSE(contains(to_json(study, analyse(study, results.known()), {}), "\"changes\""));
-  study.amendments = {{"2026-11-20", "Six | seeds\nfor ten", "no result"}, {"2026-11-21", "A margin", "two arms"}};
+  study.amendments = {{"2026-11-20", "Six | seeds\nfor ten", "no result"}, {"2026-11-21", "A <margin>", "two arms"}};
   CHECK(contains(to_markdown(study, analyse(study, results.known())),
                  "A question?\n\nChanged since:\n\n| Date | What was changed | What was known by then |\n"
                  "|---|---|---|\n| 2026-11-20 | Six \\| seeds for ten | no result |\n"
-                 "| 2026-11-21 | A margin | two arms |\n\n"));
+                 "| 2026-11-21 | A \\<margin> | two arms |\n\n"));
   const auto json = nlohmann::json::parse(to_json(study, analyse(study, results.known()), {}));
   REQUIRE(json["changes"].size() == 2);
   CHECK(json["changes"][0]["date"] == "2026-11-20");
@@ -124,7 +124,7 @@ TEST_CASE_FIXTURE(Exported, "the verdicts as a table for a paper") {
   CHECK(latex.substr(latex.size() - 28) == "  \\bottomrule\n\\end{tabular}\n");
   const std::string markdown = verdicts_as_markdown(study, analysis);
   CHECK(contains(markdown, "| Hypothesis | Effect [95 % interval] | p after Holm | Seeds | Verdict |\n|---|"));
-  CHECK(contains(markdown, "| [50 %] of d_k \\| \\sqrt{d} & $x^2$ ~ #1 | −0."));
+  CHECK(contains(markdown, "| [50 %] of d_k \\| \\\\sqrt{d} & $x^2$ ~ #1 | −0."));
   CHECK(std::count(markdown.begin(), markdown.end(), '\n') == 4);
   results.remove(1, 6);
   CHECK(contains(verdicts_as_latex(study, analyse(study, results.known())), "% 1 of 12 runs have not ended.\n"));
