@@ -51,8 +51,9 @@ class Variable {
   std::size_t index_ = 0;
 };
 
-/// The side of a model: source is what encodes, target what decodes. `none` where nobody has said so.
-enum class ModelSide { none, source, target };
+/// The side of a model: source is what encodes, target what decodes; both are joined where they are one sequence.
+/// `none` where nobody has said so.
+enum class ModelSide { none, source, target, joined };
 
 /// What an observer is shown. It is valid during the call alone.
 struct Event {

@@ -8,8 +8,16 @@
 namespace surd {
 namespace {
 
-/// Positions a pair fills in the longer of its two matrices.
-std::size_t longer_side(const SentencePair& pair) { return std::max(pair.source.size(), pair.target.size() + 1); }
+/// The longest source and the longest target of some pairs.
+struct Lengths {
+  std::size_t source = 0, target = 0;
+
+  Lengths with(const SentencePair& pair) const {
+    return {std::max(source, pair.source.size()), std::max(target, pair.target.size() + 1)};
+  }
+  /// Positions of a row, or of its longer side.
+  std::size_t row(Sides sides) const { return sides == Sides::joined ? source + target : std::max(source, target); }
+};
 
 }  // namespace
 
@@ -17,7 +25,8 @@ void BatcherOptions::fields(Fields& f) {
   f("batch_size", batch_size, "sentence pairs a batch; give either this or batch_tokens", at_least(1), Unit{"pairs"});
   f("batch_tokens", batch_tokens,
     "most padded tokens a batch: pairs times the length of its longest source or target, whichever is longer, eos "
-    "included; fairseq's --max-tokens with --required-batch-size-multiple 1",
+    "included; fairseq's --max-tokens with --required-batch-size-multiple 1. Where model.kind is decoder_only, of both "
+    "together",
     at_least(1), Unit{"tokens"});
   f("bucketing", bucketing, "whether pairs of similar length share a batch, which saves padding");
   f("bucketing_window", bucketing_window, "pairs are sorted by length within windows of so many; default: all together",
@@ -26,13 +35,13 @@ void BatcherOptions::fields(Fields& f) {
          "must not be given together with batch_tokens; write batch_size: null, or remove batch_tokens");
 }
 
-Batcher::Batcher(const std::vector<SentencePair>& pairs, const BatcherOptions& options, std::uint64_t seed)
-    : pairs_(&pairs), options_(options), seed_(seed) {
+Batcher::Batcher(const std::vector<SentencePair>& pairs, const BatcherOptions& options, std::uint64_t seed, Sides sides)
+    : pairs_(&pairs), options_(options), seed_(seed), sides_(sides) {
   check_options("batcher", options_);
   expect(options_.batch_size || options_.batch_tokens, "batcher", "batch_size or batch_tokens must be given");
   expect(!pairs.empty(), "batcher", "there must be pairs to cut into batches; got none");
   std::size_t longest = 0;
-  for (const SentencePair& pair : pairs) longest = std::max(longest, longer_side(pair));
+  for (const SentencePair& pair : pairs) longest = std::max(longest, Lengths().with(pair).row(sides));
   expect_option(!options_.batch_tokens || longest <= *options_.batch_tokens, "train.batch_tokens",
                 "must be at least {}, the length of the longest pair; got {}", longest,
                 options_.batch_tokens.value_or(0));
@@ -61,14 +70,14 @@ std::vector<std::size_t> Batcher::order(std::size_t epoch) const {
 
 Batcher::Plan Batcher::cut(const std::vector<std::size_t>& order) const {
   Plan plan;
-  std::size_t longest = 0;  // side in the batch that is being filled
+  Lengths longest;  // in the batch that is being filled
   for (const std::size_t index : order) {
-    const std::size_t length = std::max(longest, longer_side((*pairs_)[index]));
+    const Lengths lengths = longest.with((*pairs_)[index]);
     const bool full =
         plan.empty() || (options_.batch_size ? plan.back().size() == *options_.batch_size
-                                             : (plan.back().size() + 1) * length > *options_.batch_tokens);
+                                             : (plan.back().size() + 1) * lengths.row(sides_) > *options_.batch_tokens);
     if (full) plan.emplace_back();
-    longest = full ? longer_side((*pairs_)[index]) : length;
+    longest = full ? Lengths().with((*pairs_)[index]) : lengths;
     plan.back().push_back(index);
   }
   return plan;

@@ -10,6 +10,9 @@
 
 namespace surd {
 
+/// Whether source and target are two matrices, or one sequence, the target behind the source.
+enum class Sides { two, joined };
+
 /// How a split is cut into batches. Exactly one of the two sizes must be given.
 struct BatcherOptions {
   std::optional<std::size_t> batch_size;    ///< sentence pairs
@@ -32,8 +35,10 @@ class Batcher {
  public:
   /// The pairs must outlive the batcher. Throws Error when there are no pairs, when not exactly one of the sizes is
   /// given, or when a pair alone has more positions than batch_tokens.
-  Batcher(const std::vector<SentencePair>& pairs, const BatcherOptions& options, std::uint64_t seed);
-  Batcher(const std::vector<SentencePair>&& pairs, const BatcherOptions& options, std::uint64_t seed) = delete;
+  Batcher(const std::vector<SentencePair>& pairs, const BatcherOptions& options, std::uint64_t seed,
+          Sides sides = Sides::two);
+  Batcher(const std::vector<SentencePair>&& pairs, const BatcherOptions& options, std::uint64_t seed,
+          Sides sides = Sides::two) = delete;
 
   std::size_t batches_per_epoch(std::size_t epoch);
 
@@ -53,6 +58,7 @@ class Batcher {
   const std::vector<SentencePair>* pairs_;
   BatcherOptions options_;
   std::uint64_t seed_;
+  Sides sides_;
   std::optional<std::size_t> planned_epoch_;
   Plan plan_;
 };

@@ -64,8 +64,8 @@ class Attention : public Module {
 
  protected:
   /// Row t of x stands at position first_position + t of its sequence, of the queries likewise. Training passes 0 and
-  /// whole sequences, decoding one row at a time with its place: a layer that uses positions must count from there, so
-  /// that both give the same.
+  /// whole sequences, decoding a few rows at a time, mostly one, with the place of the first: a layer that uses
+  /// positions must count from there, so that both give the same.
   virtual Memory project(Variable x, std::size_t first_position) const = 0;
   virtual Variable forward(Variable queries, const Memory& memory, const AttentionMask& mask,
                            std::size_t first_position) const = 0;

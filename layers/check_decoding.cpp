@@ -7,7 +7,8 @@ namespace surd {
 
 CheckDecodingResult check_decoding(const Transformer& model, std::size_t vocabulary,
                                    const CheckDecodingArguments& options) {
-  const std::size_t batch = options.batch, length = std::min(options.length, model.max_length());
+  const std::size_t batch = options.batch, most = model.has_encoder() ? model.max_length() : model.max_length() / 2,
+                    length = std::min(options.length, most);
   expect(batch > 0 && length > 0 && vocabulary > 0, "check_decoding", "needs tokens: {} sentences of {}, below {}",
          batch, length, vocabulary);
   random::Sequence draw(random::Stream(options.seed, "check_decoding", "tokens"));
@@ -15,15 +16,15 @@ CheckDecodingResult check_decoding(const Transformer& model, std::size_t vocabul
   for (auto* ids : {&source, &target})
     for (std::int32_t& id : *ids) id = static_cast<std::int32_t>(draw.integer(vocabulary));
   std::vector<std::size_t> lengths;
-  for (std::size_t b = 0; b < batch; ++b) lengths.push_back(std::max<std::size_t>(1, length - b));
+  for (std::size_t b = 0; b < batch; ++b)
+    lengths.push_back(model.has_encoder() ? std::max<std::size_t>(1, length - b) : length);
 
   TapeArguments forward_only;
   forward_only.record = forward_only.training = false;
   Tape tape(forward_only), stepping(forward_only);
-  const Variable whole =
-      model.decode({target, batch, length}, model.encode(tape, {source, batch, length}, lengths), lengths);
+  const Variable whole = model.hidden(tape, {source, batch, length}, lengths, {target, batch, length});
   const Tensor& expected = whole.value();  // [batch, length, d_model]
-  DecoderCache cache = model.start(model.encode(stepping, {source, batch, length}, lengths), lengths);
+  DecoderCache cache = model.start(stepping, {source, batch, length}, lengths);
 
   double largest = 1e-3;
   for (const Real value : expected) largest = std::max(largest, std::abs(static_cast<double>(value)));

@@ -8,7 +8,7 @@
 namespace surd {
 
 struct CheckDecodingArguments {
-  std::size_t batch = 3;   ///< sentences, of different lengths
+  std::size_t batch = 3;   ///< sentences; with an encoder, of different lengths
   std::size_t length = 9;  ///< target positions, and those of the longest source; fewer where the model has fewer
   std::uint64_t seed = 0;  ///< of the random tokens
   /// On |stepwise - whole| / max(1e-3, largest hidden state).

@@ -36,13 +36,17 @@ Tensor first_positions(const Tensor& tensor, std::size_t count, std::size_t room
   return result;
 }
 
-/// Writes a position [B, 1, ...] behind the first `length` of the cache. Its room doubles, so that a step copies no
-/// past position on average more than once.
-void append(Tensor& cache, std::size_t length, const Tensor& position) {
-  if (length == cache.shape()[1]) cache = first_positions(cache, length, std::max<std::size_t>(2 * length, 16));
+/// Writes positions [B, T, ...] behind the first `length` of the cache. Its room doubles, so that a step copies no past
+/// position on average more than once.
+void append(Tensor& cache, std::size_t length, const Tensor& positions) {
+  const std::size_t count = positions.shape()[1], room = std::max<std::size_t>(2 * (length + count), 16);
+  if (length == 0)
+    cache = first_positions(positions, 0, room);
+  else if (length + count > cache.shape()[1])
+    cache = first_positions(cache, length, room);
   const std::size_t size = position_size(cache), row = cache.shape()[1] * size;
   for (std::size_t b = 0; b < cache.shape()[0]; ++b)
-    std::copy_n(position.data() + b * size, size, cache.data() + b * row + length * size);
+    std::copy_n(positions.data() + b * count * size, count * size, cache.data() + b * row + length * size);
 }
 
 }  // namespace
@@ -50,7 +54,7 @@ void append(Tensor& cache, std::size_t length, const Tensor& position) {
 void DecoderCache::select(const std::vector<std::size_t>& rows) {
   for (BlockCache& block : blocks)
     for (Tensor* tensor : {&block.self_keys, &block.self_values, &block.source_keys, &block.source_values})
-      *tensor = rows_of(*tensor, rows);
+      if (tensor->dimension() > 0) *tensor = rows_of(*tensor, rows);
   if (source_lengths.empty()) return;  // all of the source counts
   std::vector<std::size_t> lengths;
   for (const std::size_t row : rows) lengths.push_back(source_lengths.at(row));
@@ -61,37 +65,39 @@ DecoderBlock::DecoderBlock(const Scope& scope, const Scope& stack, const BlockAr
     : Module(scope),
       self_attention_(arguments.make_attention(scope / "self_attention", stack, AttentionRole::decoder_self)),
       self_attention_residual_(scope / "self_attention_residual", arguments.d_model, arguments.norm, arguments.dropout),
-      cross_attention_(arguments.make_attention(scope / "cross_attention", stack, AttentionRole::cross)),
-      cross_attention_residual_(scope / "cross_attention_residual", arguments.d_model, arguments.norm,
-                                arguments.dropout),
+      cross_attention_(arguments.attend_to_source
+                           ? arguments.make_attention(scope / "cross_attention", stack, AttentionRole::cross)
+                           : nullptr),
+      cross_attention_residual_(arguments.attend_to_source
+                                    ? std::make_unique<Residual>(scope / "cross_attention_residual", arguments.d_model,
+                                                                 arguments.norm, arguments.dropout)
+                                    : nullptr),
       feed_forward_(arguments.feed_forward.make(scope / "feed_forward", arguments.d_model)),
       feed_forward_residual_(scope / "feed_forward_residual", arguments.d_model, arguments.norm, arguments.dropout) {}
 
-template <class SelfAttention>
-Variable DecoderBlock::forward(Variable x, const SelfAttention& self_attention, const Memory& source,
-                               const AttentionMask& source_mask, std::size_t position) const {
+template <class SelfAttention, class CrossAttention>
+Variable DecoderBlock::forward(Variable x, const SelfAttention& self_attention,
+                               const CrossAttention& cross_attention) const {
   x = self_attention_residual_(x, self_attention);
-  x = cross_attention_residual_(x,
-                                [&](Variable y) { return cross_attention_->attend(y, source, source_mask, position); });
+  if (cross_attention_) x = (*cross_attention_residual_)(x, cross_attention);
   return feed_forward_residual_(x, [&](Variable y) { return (*feed_forward_)(y); });
 }
 
 Variable DecoderBlock::operator()(Variable x, Variable source, const AttentionMask& source_mask) const {
   AttentionMask causal;
   causal.causal = true;
-  const auto self_attention = [&](Variable y) { return (*self_attention_)(y, y, causal); };
-  return forward(x, self_attention, cross_attention_->remember(source, 0), source_mask, 0);
+  return forward(
+      x, [&](Variable y) { return (*self_attention_)(y, y, causal); },
+      [&](Variable y) { return (*cross_attention_)(y, source, source_mask); });
 }
 
 BlockCache DecoderBlock::start(Variable source) const {
+  BlockCache cache;
+  if (!cross_attention_) return cache;
   const Memory memory = cross_attention_->remember(source, 0);
-  const auto no_positions = [](const Tensor& like) {
-    Shape shape = like.shape();
-    shape[1] = 0;
-    return Tensor(shape);
-  };
-  return {no_positions(memory.keys.value()), no_positions(memory.values.value()), memory.keys.value(),
-          memory.values.value()};
+  cache.source_keys = memory.keys.value();
+  cache.source_values = memory.values.value();
+  return cache;
 }
 
 Variable DecoderBlock::step(Variable x, BlockCache& cache, std::size_t position,
@@ -99,19 +105,24 @@ Variable DecoderBlock::step(Variable x, BlockCache& cache, std::size_t position,
   Tape& tape = x.tape();
   const auto self_attention = [&](Variable y) {
     const Memory last = self_attention_->remember(y, position);
-    Memory all;
-    if (tape.options().record) {
-      // The last position has a gradient, and a backward pass must find what was read even if the cache moves on.
+    Memory all = last;
+    if (tape.options().record && position > 0) {
+      // The last positions have a gradient, and a backward pass must find what was read even if the cache moves on.
       all.keys = concat({tape.input(first_positions(cache.self_keys, position, position)), last.keys}, 1);
       all.values = concat({tape.input(first_positions(cache.self_values, position, position)), last.values}, 1);
     }
     append(cache.self_keys, position, last.keys.value());
     append(cache.self_values, position, last.values.value());
-    if (!tape.options().record) all = {tape.constant(cache.self_keys), tape.constant(cache.self_values), position + 1};
-    return self_attention_->attend(y, all, {}, position);
+    if (!tape.options().record)
+      all = {tape.constant(cache.self_keys), tape.constant(cache.self_values), position + y.shape()[1]};
+    AttentionMask mask;
+    mask.causal = y.shape()[1] > 1;
+    return self_attention_->attend(y, all, mask, position);
   };
-  const Memory source{tape.constant(cache.source_keys), tape.constant(cache.source_values)};
-  return forward(x, self_attention, source, source_mask, position);
+  return forward(x, self_attention, [&](Variable y) {
+    const Memory source{tape.constant(cache.source_keys), tape.constant(cache.source_values)};
+    return cross_attention_->attend(y, source, source_mask, position);
+  });
 }
 
 Decoder::Decoder(const Scope& scope, std::size_t blocks, const BlockArguments& arguments) : Module(scope) {
@@ -136,8 +147,9 @@ DecoderCache Decoder::start(Variable source, const std::vector<std::size_t>& sou
 Variable Decoder::step(Variable x, DecoderCache& cache) const {
   AttentionMask source_mask;
   source_mask.key_lengths = cache.source_lengths;
+  const std::size_t count = x.shape()[1];
   for (std::size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->step(x, cache.blocks[i], cache.length, source_mask);
-  ++cache.length;
+  cache.length += count;
   return norm_ ? (*norm_)(x) : x;
 }
 

@@ -34,7 +34,9 @@ struct EmbeddingOptions {
   Deviation output_bias_std = Deviation::constant(0);
 
   void fields(Fields& f) {
-    f("tie", tie, "which embedding matrices are one: none, decoder (target input and output), all (source as well)");
+    f("tie", tie,
+      "which embedding matrices are one: none, decoder (target input and output), all (source as well); a decoder "
+      "alone has one input, so that decoder and all are the same");
     f("init", init, "initial embeddings; the factors below mean something only together with it");
     f("zero_padding", zero_padding, "start the padding token's row at zero");
     f("scale", scale, "factor on looked-up embeddings, over d_model; Vaswani et al., section 3.4");

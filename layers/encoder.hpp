@@ -17,6 +17,7 @@ struct BlockArguments {
   const NormPlacementOptions& norm;
   const AttentionChoice& attention;
   const FeedForwardChoice& feed_forward;
+  bool attend_to_source = true;  ///< whether a decoder's blocks do
 
   std::unique_ptr<Attention> make_attention(const Scope& scope, const Scope& stack, AttentionRole role) const {
     return attention.make(scope, AttentionPlace{d_model, heads, role, stack});

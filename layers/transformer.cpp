@@ -1,5 +1,7 @@
 #include "layers/transformer.hpp"
 
+#include <algorithm>
+
 namespace surd {
 namespace {
 
@@ -10,14 +12,63 @@ const Scope& checked(const Scope& scope, const TransformerOptions& options, std:
   expect(options.embedding.tie != Tie::all || source_vocabulary == target_vocabulary, "model",
          "embedding.tie: all needs one vocabulary for both sides; got {} and {} tokens", source_vocabulary,
          target_vocabulary);
+  expect(options.kind != ModelKind::decoder_only || source_vocabulary == target_vocabulary, "model",
+         "kind: decoder_only needs one vocabulary for both sides; got {} and {} tokens", source_vocabulary,
+         target_vocabulary);
+  const auto* learned = options.positions.options_of<LearnedPositions>();
+  expect_option(options.kind != ModelKind::decoder_only || learned == nullptr || learned->shared,
+                "model.positions.shared", "must be true for kind: decoder_only, whose two sides are one sequence");
   return scope;
 }
 
 BlockArguments block_arguments(const TransformerOptions& options) {
-  return {options.d_model, options.heads, options.dropout, options.norm, options.attention, options.feed_forward};
+  return {options.d_model,
+          options.heads,
+          options.dropout,
+          options.norm,
+          options.attention,
+          options.feed_forward,
+          options.kind == ModelKind::encoder_decoder};
+}
+
+/// Sources without their padding, each with its target behind it, and padding behind that. Their length follows from
+/// those of the batch alone, so that the parts of a batch are padded alike.
+struct JoinedTokens {
+  JoinedTokens(const Tokens& source, const std::vector<std::size_t>& source_lengths, const Tokens& target,
+               std::size_t max_length);
+
+  std::size_t length;
+  std::vector<std::int32_t> ids;            // [B, length]
+  std::vector<std::int32_t> target_places;  // [B, T]: which of these, row by row, is the target's
+};
+
+JoinedTokens::JoinedTokens(const Tokens& source, const std::vector<std::size_t>& source_lengths, const Tokens& target,
+                           std::size_t max_length)
+    : length(std::min(source.length + target.length, max_length)) {
+  constexpr std::int32_t padding = 0;
+  expect(source.batch == target.batch && (source_lengths.empty() || source_lengths.size() == source.batch), "model",
+         "{} sources with {} lengths and {} targets", source.batch, source_lengths.size(), target.batch);
+  ids.assign(source.batch * length, padding);
+  for (std::size_t b = 0; b < source.batch; ++b) {
+    const std::size_t begin = source_lengths.empty() ? source.length : source_lengths[b];
+    expect(begin <= source.length && begin < length, "model", "a source of {} tokens among {} positions", begin,
+           std::min(source.length, length - 1));
+    std::int32_t* row = ids.data() + b * length;
+    std::copy_n(source.ids.data() + b * source.length, begin, row);
+    for (std::size_t t = 0; t < target.length; ++t) {
+      const std::int32_t id = target.ids[b * target.length + t];
+      const std::size_t place = std::min(begin + t, length - 1);  // padding may find no place of its own
+      expect(begin + t < length || id == padding, "model", "a source and its target take {} positions; there are {}",
+             begin + t + 1, length);
+      if (begin + t < length) row[place] = id;
+      target_places.push_back(static_cast<std::int32_t>(b * length + place));
+    }
+  }
 }
 
 }  // namespace
+
+std::vector<std::string> names_of(ModelKind) { return {"encoder_decoder", "decoder_only"}; }
 
 Transformer::Transformer(const Scope& scope, const TransformerOptions& options, std::size_t source_vocabulary,
                          std::size_t target_vocabulary)
@@ -25,20 +76,23 @@ Transformer::Transformer(const Scope& scope, const TransformerOptions& options, 
       // Its name does not depend on what is tied to it, so that models that differ in tying draw the same values.
       target_embedding_(std::make_unique<TokenEmbedding>(scope / "target_embedding", target_vocabulary, options.d_model,
                                                          options.embedding)),
-      source_embedding_(options.embedding.tie == Tie::all
+      source_embedding_(options.embedding.tie == Tie::all || options.kind == ModelKind::decoder_only
                             ? nullptr
                             : std::make_unique<TokenEmbedding>(scope / "source_embedding", source_vocabulary,
                                                                options.d_model, options.embedding)),
       positions_(options.positions.make(scope / "positions", options.d_model)),
       source_dropout_(scope / "source_dropout", options.dropout),
       target_dropout_(scope / "target_dropout", options.dropout),
-      encoder_(scope / "encoder", options.encoder_layers, block_arguments(options)),
+      encoder_(options.kind == ModelKind::decoder_only
+                   ? std::nullopt
+                   : std::optional<Encoder>(std::in_place, scope / "encoder", options.encoder_layers,
+                                            block_arguments(options))),
       decoder_(scope / "decoder", options.decoder_layers, block_arguments(options)),
       output_(scope / "output", options.embedding.tie == Tie::none ? nullptr : target_embedding_.get(),
               target_vocabulary, options.d_model, options.embedding) {
   if (!options.embedding.norm) return;
   const NormOptions norm{options.embedding.norm_epsilon};
-  source_norm_.emplace(scope / "source_embedding" / "norm", options.d_model, norm);
+  if (encoder_) source_norm_.emplace(scope / "source_embedding" / "norm", options.d_model, norm);
   target_norm_.emplace(scope / "target_embedding" / "norm", options.d_model, norm);
 }
 
@@ -47,11 +101,28 @@ Variable Transformer::embed_source(Tape& tape, const Tokens& source) const {
   return source_dropout_(source_norm_ ? (*source_norm_)(sum) : sum);
 }
 
+const Encoder& Transformer::encoder() const {
+  expect(encoder_.has_value(), "model", "has no encoder: its kind is decoder_only");
+  return *encoder_;
+}
+
+Variable Transformer::hidden(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths,
+                             const Tokens& target) const {
+  if (encoder_) return decode(target, encode(tape, source, source_lengths), source_lengths);
+  const Tape::OnSide side(tape, ModelSide::joined);
+  const JoinedTokens joined(source, source_lengths, target, max_length());
+  const Variable all = decoder_(embed_target(tape, {joined.ids, source.batch, joined.length}, 0), {}, {});
+  const std::size_t d_model = all.shape()[2];
+  // Rows of a matrix by their numbers: the op that looks up embeddings.
+  return embedding(reshape(all, {source.batch * joined.length, d_model}), joined.target_places,
+                   {source.batch, target.length});
+}
+
 Variable Transformer::encode(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths) const {
   const Tape::OnSide side(tape, ModelSide::source);
   AttentionMask mask;
   mask.key_lengths = source_lengths;
-  return encoder_(embed_source(tape, source), mask);
+  return encoder()(embed_source(tape, source), mask);
 }
 
 Variable Transformer::embed_target(Tape& tape, const Tokens& target, std::size_t first_position) const {
@@ -64,6 +135,7 @@ Variable Transformer::decode(const Tokens& target, Variable encoded,
   const Tape::OnSide side(encoded.tape(), ModelSide::target);
   AttentionMask mask;
   mask.key_lengths = source_lengths;
+  expect(has_encoder(), "model", "has no encoder: its kind is decoder_only");
   return decoder_(embed_target(encoded.tape(), target, 0), encoded, mask);
 }
 
@@ -74,13 +146,23 @@ Variable Transformer::loss(Variable hidden, const std::vector<std::int32_t>& tar
   return output_.loss(hidden, targets, arguments);
 }
 
-DecoderCache Transformer::start(Variable encoded, const std::vector<std::size_t>& source_lengths) const {
-  const Tape::OnSide side(encoded.tape(), ModelSide::target);
-  return decoder_.start(encoded, source_lengths);
+DecoderCache Transformer::start(Tape& tape, const Tokens& source,
+                                const std::vector<std::size_t>& source_lengths) const {
+  if (encoder_) {
+    const Variable encoded = encode(tape, source, source_lengths);
+    const Tape::OnSide side(tape, ModelSide::target);
+    return decoder_.start(encoded, source_lengths);
+  }
+  for (const std::size_t length : source_lengths)
+    expect(length == source.length, "model", "without an encoder, sources that are decoded together have one length");
+  const Tape::OnSide side(tape, ModelSide::joined);
+  DecoderCache cache = decoder_.start({}, {});
+  decoder_.step(embed_target(tape, source, 0), cache);
+  return cache;
 }
 
 Variable Transformer::step(Tape& tape, const std::vector<std::int32_t>& last_tokens, DecoderCache& cache) const {
-  const Tape::OnSide side(tape, ModelSide::target);
+  const Tape::OnSide side(tape, encoder_ ? ModelSide::target : ModelSide::joined);
   const Tokens last{last_tokens, last_tokens.size(), 1};
   return decoder_.step(embed_target(tape, last, cache.length), cache);
 }

@@ -3,8 +3,8 @@
 namespace surd {
 
 Variable batch_hidden(const Transformer& model, Tape& tape, const Batch& batch) {
-  const Variable encoded = model.encode(tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths);
-  return model.decode({batch.target_input, batch.size, batch.target_length}, encoded, batch.source_lengths);
+  return model.hidden(tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths,
+                      {batch.target_input, batch.size, batch.target_length});
 }
 
 Variable batch_loss(const Transformer& model, Tape& tape, const Batch& batch, Real label_smoothing, Real divisor) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 
 namespace surd {
@@ -79,34 +80,11 @@ class NBest {
   std::vector<Translation> list_;
 };
 
-}  // namespace
-
-std::vector<std::string> names_of(LengthNormalization) { return {"gnmt", "fairseq"}; }
-
-std::vector<Translation> decode(const Transformer& model, const std::vector<std::vector<TokenId>>& sources,
-                                DecodingArguments options) {
-  options.n_best = 1;
-  std::vector<Translation> best;
-  for (std::vector<Translation>& list : decode_n_best(model, sources, options)) best.push_back(std::move(list.front()));
-  return best;
-}
-
-std::vector<std::vector<Translation>> decode_n_best(const Transformer& model,
-                                                    const std::vector<std::vector<TokenId>>& sources,
-                                                    const DecodingArguments& options) {
-  expect(options.beam > 0 && options.max_length > 0, "decode", "beam and max_length must be at least 1; got {} and {}",
-         options.beam, options.max_length);
-  expect(options.length_penalty >= 0, "decode", "length_penalty must be at least 0; got {}", options.length_penalty);
-  expect(options.max_lengths.empty() || options.max_lengths.size() == sources.size(), "decode",
-         "{} max_lengths for {} sources", options.max_lengths.size(), sources.size());
-  expect(options.n_best > 0 && options.n_best <= options.beam, "decode", "n_best must be in [1, beam]; got {} of {}",
-         options.n_best, options.beam);
-  if (sources.empty()) return {};
+/// What decode_n_best() finds for sources that can be decoded together.
+std::vector<std::vector<Translation>> search(const Transformer& model, const std::vector<std::vector<TokenId>>& sources,
+                                             const DecodingArguments& options) {
   std::vector<std::size_t> lengths;
-  for (const auto& source : sources) {
-    expect(!source.empty(), "decode", "a source must hold at least its eos");
-    lengths.push_back(source.size());
-  }
+  for (const auto& source : sources) lengths.push_back(source.size());
   const std::size_t longest = *std::max_element(lengths.begin(), lengths.end());
   std::vector<TokenId> ids(sources.size() * longest, Vocabulary::pad);
   for (std::size_t i = 0; i < sources.size(); ++i)
@@ -115,7 +93,7 @@ std::vector<std::vector<Translation>> decode_n_best(const Transformer& model,
   TapeArguments inference;
   inference.record = inference.training = false;
   Tape tape(inference);
-  DecoderCache cache = model.start(model.encode(tape, {ids, sources.size(), longest}, lengths), lengths);
+  DecoderCache cache = model.start(tape, {ids, sources.size(), longest}, lengths);
 
   std::vector<Row> rows;
   for (std::size_t i = 0; i < sources.size(); ++i) rows.push_back({i, {}, 0});
@@ -132,7 +110,7 @@ std::vector<std::vector<Translation>> decode_n_best(const Transformer& model,
     std::size_t limit = options.max_lengths.empty() ? options.max_length : options.max_lengths[i];
     if (options.max_lengths.empty() && options.max_length_factor > 0)
       limit = std::min(limit, static_cast<std::size_t>(relative));
-    limits.push_back(std::min(limit, model.max_length()));
+    limits.push_back(std::min(limit, model.has_encoder() ? model.max_length() : model.max_length() - lengths[i]));
   }
   for (std::size_t length = 1; !rows.empty(); ++length) {
     std::vector<TokenId> last;
@@ -175,6 +153,54 @@ std::vector<std::vector<Translation>> decode_n_best(const Transformer& model,
   }
   std::vector<std::vector<Translation>> translations;
   for (NBest& list : best) translations.push_back(list.take());
+  return translations;
+}
+
+}  // namespace
+
+std::vector<std::string> names_of(LengthNormalization) { return {"gnmt", "fairseq"}; }
+
+std::vector<Translation> decode(const Transformer& model, const std::vector<std::vector<TokenId>>& sources,
+                                DecodingArguments options) {
+  options.n_best = 1;
+  std::vector<Translation> best;
+  for (std::vector<Translation>& list : decode_n_best(model, sources, options)) best.push_back(std::move(list.front()));
+  return best;
+}
+
+std::vector<std::vector<Translation>> decode_n_best(const Transformer& model,
+                                                    const std::vector<std::vector<TokenId>>& sources,
+                                                    const DecodingArguments& options) {
+  expect(options.beam > 0 && options.max_length > 0, "decode", "beam and max_length must be at least 1; got {} and {}",
+         options.beam, options.max_length);
+  expect(options.length_penalty >= 0, "decode", "length_penalty must be at least 0; got {}", options.length_penalty);
+  expect(options.max_lengths.empty() || options.max_lengths.size() == sources.size(), "decode",
+         "{} max_lengths for {} sources", options.max_lengths.size(), sources.size());
+  expect(options.n_best > 0 && options.n_best <= options.beam, "decode", "n_best must be in [1, beam]; got {} of {}",
+         options.n_best, options.beam);
+  for (const auto& source : sources) {
+    expect(!source.empty(), "decode", "a source must hold at least its eos");
+    expect(source.size() <= model.max_source_length(), "decode", "a source of {} tokens; the model has place for {}",
+           source.size(), model.max_source_length());
+  }
+  if (sources.empty()) return {};
+  if (model.has_encoder()) return search(model, sources, options);
+
+  // A source is the beginning of the sequence, so only those of one length can be decoded together.
+  std::map<std::size_t, std::vector<std::size_t>> by_length;
+  for (std::size_t i = 0; i < sources.size(); ++i) by_length[sources[i].size()].push_back(i);
+  std::vector<std::vector<Translation>> translations(sources.size());
+  for (const auto& [length, indices] : by_length) {
+    std::vector<std::vector<TokenId>> group;
+    DecodingArguments of_group = options;
+    of_group.max_lengths.clear();
+    for (const std::size_t i : indices) {
+      group.push_back(sources[i]);
+      if (!options.max_lengths.empty()) of_group.max_lengths.push_back(options.max_lengths[i]);
+    }
+    std::vector<std::vector<Translation>> found = search(model, group, of_group);
+    for (std::size_t i = 0; i < indices.size(); ++i) translations[indices[i]] = std::move(found[i]);
+  }
   return translations;
 }
 

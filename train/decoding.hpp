@@ -21,9 +21,9 @@ struct DecodingArguments {
   /// K unfinished hypotheses are kept; 1: greedy. Of the 2 K best extensions by a token, one that ends the sentence is
   /// finished where it is among the first K, and the first K of the others go on.
   std::size_t beam = 1;
-  std::size_t max_length =
-      100;  ///< target tokens, eos included; what is not finished by then, or by the model's max_length(), is cut
-  double length_penalty = 1;  ///< alpha of `normalization`; 0: log-probabilities are compared as they are
+  std::size_t max_length = 100;  ///< target tokens, eos included; what is not finished by then, or where the model has
+                                 ///< no more positions, is cut
+  double length_penalty = 1;     ///< alpha of `normalization`; 0: log-probabilities are compared as they are
   /// If above 0, the translation of a source of n tokens and its eos is also cut after max_length_factor (n + 1) + 20,
   /// eos included, so that what a source becomes does not depend on those it is decoded with.
   double max_length_factor = 0;
@@ -41,7 +41,8 @@ struct Translation {
 
 /// The n_best best translations of each source (ids ending in eos), the best first: finished ones, then those that were
 /// cut. There are fewer where the search found no more, and always one. Sources are decoded together, padded to the
-/// longest. Never writes pad, bos. Throws Error when options are 0, n_best exceeds the beam or a source is empty.
+/// longest, or, without an encoder, those of one length. Never writes pad, bos. Throws Error when options are 0, n_best
+/// exceeds the beam or a source is empty.
 std::vector<std::vector<Translation>> decode_n_best(const Transformer& model,
                                                     const std::vector<std::vector<TokenId>>& sources,
                                                     const DecodingArguments& options);

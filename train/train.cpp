@@ -63,7 +63,7 @@ bool is_over(const TrainState& state, const TrainOptions& options) {
 }
 
 TrainState train(const Training& run, const TrainOptions& options, TrainState state, TrainListener& listener) {
-  Batcher batcher(run.train_pairs, options.batching, run.seed);
+  Batcher batcher(run.train_pairs, options.batching, run.seed, run.model.has_encoder() ? Sides::two : Sides::joined);
   Updater updater(run, options);
 
   if (options.evaluate_at_start && state.update == 0)

@@ -39,7 +39,7 @@ int eval_command(const EvalArguments& arguments) {
   const auto* pairs = as_usage([&] { return &dataset.split(arguments.split); });
   for (std::size_t i = 0; i < pairs->size(); ++i)
     expect_fits(run, fmt::format("pair {} of {}", i + 1, arguments.split),
-                std::max((*pairs)[i].source.size(), (*pairs)[i].target.size() + 1));
+                run.model.transformer().sequence_length((*pairs)[i].source.size(), (*pairs)[i].target.size() + 1));
   const EvaluationArguments how{evaluation_batch_size, pairs->size(), arguments.tokenize, arguments.search()};
   const Evaluation result = evaluate(run.model.transformer(), *pairs, dataset.codec, how);
   const UnknownShare unknown = unknown_share(*pairs);

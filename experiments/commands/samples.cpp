@@ -36,7 +36,7 @@ int samples_command(const SamplesArguments& arguments) {
   for (std::size_t i = 0; i < std::min(arguments.count, pairs.size()); ++i) {
     encoded.push_back(run.codec.encode(pairs[i]));
     sources.push_back(encoded[i].source);
-    expect_fits(run, fmt::format("pair {}", i + 1), sources[i].size());
+    expect_fits(run, fmt::format("pair {}", i + 1), run.model.transformer().sequence_length(sources[i].size(), 1));
   }
   const auto hypotheses = decode(run.model.transformer(), sources, translation_options(arguments, std::nullopt));
   for (std::size_t i = 0; i < sources.size(); ++i) {

@@ -47,7 +47,9 @@ class Scorer {
     SentencePair pair{token_ids(from, codec.source_vocabulary()), token_ids(to, codec.target_vocabulary())};
     pair.source.push_back(Vocabulary::eos);
     expect_fits(run_, source_place, pair.source.size());
-    expect_fits(run_, target_place, pair.target.size() + 1);
+    const Transformer& model = run_.model.transformer();
+    expect_fits(run_, model.has_encoder() ? target_place : source_place + " and " + target_place,
+                model.sequence_length(pair.source.size(), pair.target.size() + 1));
     unknown_.add(from, codec.source_vocabulary());
     unknown_.add(to, codec.target_vocabulary());
     pairs_.push_back(std::move(pair));

@@ -122,7 +122,7 @@ class Translator {
 
   std::vector<TokenId> source_of(const std::string& line, std::size_t number) {
     std::vector<std::string> tokens = run_.codec.source_tokens_of_text(line);
-    const std::size_t most = run_.model.transformer().max_length() - 1;  // and its eos
+    const std::size_t most = run_.model.transformer().max_source_length() - 1;  // and its eos
     if (tokens.size() > most) {
       Console().warn(
           fmt::format("standard input:{}: {} tokens; the first {} are translated, the model has no place for more",
@@ -190,8 +190,10 @@ class Translator {
 int translate_command(const TranslateArguments& arguments) {
   blas::initialize();
   const OpenRun run(arguments.run, arguments.checkpoint);
-  expect_usage(arguments.alignment.empty() || run.config.model.decoder_layers > 0, "--alignment",
-               "{} has no decoder layers, so no attention to the source", arguments.run);
+  expect_usage(
+      arguments.alignment.empty() || (run.config.model.decoder_layers > 0 && run.model.transformer().has_encoder()),
+      "--alignment", "{} has no {}, so no attention to the source", arguments.run,
+      run.model.transformer().has_encoder() ? "decoder layers" : "encoder");
   Translator translator(run, arguments);
   std::size_t number = 0;
   try {

@@ -37,6 +37,7 @@ std::vector<std::string> differences(const TransformerOptions& model) {
   };
   require(model.norm.placement == NormPlacement::post, "norm.placement", name_of(model.norm.placement),
           "there it is post");
+  require(model.kind == ModelKind::encoder_decoder, "kind", name_of(model.kind), "there it is encoder_decoder");
   const auto* norm = model.norm.kind.options_of<LayerNorm>();
   require(norm != nullptr, "norm.kind", model.norm.kind.name(), "there it is layer_norm");
   if (norm != nullptr)

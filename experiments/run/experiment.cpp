@@ -31,7 +31,7 @@ void expect_positions(const Dataset& dataset, const Transformer& model, const st
   for (const std::string& name : splits) {
     const std::vector<SentencePair>& pairs = dataset.split(name);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-      const std::size_t length = std::max(pairs[i].source.size(), pairs[i].target.size() + 1);
+      const std::size_t length = model.sequence_length(pairs[i].source.size(), pairs[i].target.size() + 1);
       if (length <= longest) continue;
       longest = length;
       pair = i + 1;
@@ -44,6 +44,8 @@ void expect_positions(const Dataset& dataset, const Transformer& model, const st
 }
 
 void expect_shared_vocabulary(const RunConfig& config, const TextCodec& codec) {
+  expect_option(config.model.kind != ModelKind::decoder_only || codec.shared_vocabulary(), "model.kind",
+                "decoder_only needs a shared vocabulary; set task.shared_vocabulary: true");
   expect_option(config.model.embedding.tie != Tie::all || codec.shared_vocabulary(), "model.embedding.tie",
                 "all needs a shared vocabulary; set task.shared_vocabulary: true or model.embedding.tie: decoder");
 }
@@ -110,8 +112,10 @@ Experiment::Experiment(const ConfigFile& file, const std::string& vocabulary) {
     });
   if (model && loaded) attempt([&] { expect_positions(*dataset, model->transformer(), splits); });
   if (loaded)
-    attempt(
-        [&] { padding_share = Batcher(dataset->split("train"), config.train.batching, config.seed).padding_share(0); });
+    attempt([&] {
+      const Sides sides = config.model.kind == ModelKind::decoder_only ? Sides::joined : Sides::two;
+      padding_share = Batcher(dataset->split("train"), config.train.batching, config.seed, sides).padding_share(0);
+    });
   if (!problems.empty()) throw ConfigError(std::move(problems));
 }
 
@@ -152,7 +156,8 @@ std::vector<std::string> describe(const RunConfig& config, const Experiment& exp
   const std::vector<std::string> rest = {
       labelled("model",
                {fmt::format("d_model {}", m.d_model), fmt::format("heads {}", m.heads),
-                fmt::format("layers {}+{}", m.encoder_layers, m.decoder_layers),
+                m.kind == ModelKind::decoder_only ? fmt::format("layers {}, decoder only", m.decoder_layers)
+                                                  : fmt::format("layers {}+{}", m.encoder_layers, m.decoder_layers),
                 fmt::format("{} {}", name_of(m.norm.placement), m.norm.kind.name()),
                 fmt::format("{} positions", m.positions.name()), fmt::format("{} attention", m.attention.name()),
                 fmt::format("{} feed-forward", m.feed_forward.name())},

@@ -62,6 +62,7 @@ surd_tests(commands IN experiments/commands FLOAT
   command_line_test.cpp
   command_table_test.cpp
   curves_test.cpp
+  decoder_only_test.cpp
   first_hour_test.cpp
   inference_test.cpp
   list_runs_test.cpp

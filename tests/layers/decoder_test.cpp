@@ -11,6 +11,7 @@ namespace surd {
 namespace {
 
 using test::contains;
+using test::decoder_only;
 using test::Example;
 using test::message_of;
 using test::Model;
@@ -47,8 +48,7 @@ TEST_CASE("decoding step by step gives the hidden states of decode()") {
       TapeArguments tape_options;
       tape_options.record = record;
       Tape stepping(tape_options);
-      DecoderCache cache =
-          model.transformer.start(example.encoded(model.transformer, stepping), example.source_lengths);
+      DecoderCache cache = example.start(model.transformer, stepping);
       for (std::size_t t = 0; t < example.target_length; ++t) {
         stepping.reset(tape_options);
         const Tensor step = model.transformer.step(stepping, column(example, t), cache).value();
@@ -61,15 +61,75 @@ TEST_CASE("decoding step by step gives the hidden states of decode()") {
   }
 }
 
-TEST_CASE("check_decoding tells a model that counts positions wrongly from one that does not") {
-  for (const TransformerOptions& options : varied_options()) {
-    Model model(options);
+TEST_CASE("a decoder alone gives each target what the whole sequence, by itself and without padding, gives") {
+  for (TransformerOptions options : varied_options()) {
+    Model model(decoder_only(options));
     test::perturb(model.parameters);
-    const CheckDecodingResult result = check_decoding(model.transformer, Example::vocabulary);
-    CAPTURE(result.where);
-    CHECK(result.passed);
-    CHECK(result.worst > 0);
+    const Example example;
+    Tape tape, alone;
+    const Tensor together = example.hidden(model.transformer, tape).value();
+    REQUIRE(together.shape() == Shape{3, 4, 16});
+    for (std::size_t b = 0; b < example.size; ++b) {
+      const auto row = [&](const std::vector<std::int32_t>& ids, std::size_t length, std::size_t count) {
+        const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(b * length);
+        return std::vector<std::int32_t>(begin, begin + static_cast<std::ptrdiff_t>(count));
+      };
+      const auto source = row(example.source, example.source_length, example.source_lengths[b]);
+      const auto target = row(example.target_input, example.target_length, example.target_lengths[b]);
+      alone.clear();
+      const Tensor own =
+          model.transformer.hidden(alone, {source, 1, source.size()}, {}, {target, 1, target.size()}).value();
+      for (std::size_t t = 0; t < target.size(); ++t)
+        CHECK(relative_difference(state(together, b, t), state(own, 0, t)) < rounding);
+    }
   }
+}
+
+TEST_CASE("a decoder alone takes a pair that fits beside one whose padding does not") {
+  TransformerOptions options = small_options();
+  options.kind = ModelKind::decoder_only;
+  options.positions = test::learned_positions({7});
+  Model model(options);
+  test::perturb(model.parameters);
+  const std::vector<std::int32_t> source = {3, 4, 5, 6, 2, 7, 2, 0, 0, 0}, target = {1, 5, 0, 0, 0, 1, 6, 7, 8, 4};
+  Tape tape, alone;
+  const Tensor together = model.transformer.hidden(tape, {source, 2, 5}, {5, 2}, {target, 2, 5}).value();
+  const std::vector<std::int32_t> second = {7, 2}, its_target = {1, 6, 7, 8, 4};
+  const Tensor own = model.transformer.hidden(alone, {second, 1, 2}, {2}, {its_target, 1, 5}).value();
+  for (std::size_t t = 0; t < 5; ++t) CHECK(relative_difference(state(together, 1, t), state(own, 0, t)) < rounding);
+  const std::vector<std::int32_t> longer = {1, 5, 6, 0, 0, 1, 6, 7, 8, 4};
+  tape.clear();
+  CHECK(contains(message_of([&] {
+                   model.transformer.hidden(tape, {source, 2, 5}, {5, 2}, {longer, 2, 5});
+                 }),
+                 "a source and its target take 8 positions; there are 7"));
+}
+
+TEST_CASE("a decoder alone has no parameters of an encoder, and says so") {
+  Model model(decoder_only(small_options()));
+  for (const Parameter& parameter : model.parameters) {
+    CAPTURE(parameter.name);
+    CHECK_FALSE(contains(parameter.name, "encoder."));
+    CHECK_FALSE(contains(parameter.name, "cross_attention"));
+    CHECK_FALSE(contains(parameter.name, "source_embedding"));
+  }
+  const Example example;
+  Tape tape;
+  CHECK(message_of([&] { example.encoded(model.transformer, tape); }) ==
+        "model: has no encoder: its kind is decoder_only");
+  CHECK(contains(message_of([&] { example.start(model.transformer, tape); }), "have one length"));
+}
+
+TEST_CASE("check_decoding tells a model that counts positions wrongly from one that does not") {
+  for (const TransformerOptions& varied : varied_options())
+    for (const TransformerOptions& options : {varied, decoder_only(varied)}) {
+      Model model(options);
+      test::perturb(model.parameters);
+      const CheckDecodingResult result = check_decoding(model.transformer, Example::vocabulary);
+      CAPTURE(result.where);
+      CHECK(result.passed);
+      CHECK(result.worst > 0);
+    }
   TransformerOptions options = small_options();
   attentions().add<ForgetfulAttention>("forgetful", "");
   options.attention.select("forgetful");
@@ -94,9 +154,8 @@ TEST_CASE("a cache grows in place, and longer than its first room") {
     forward_only.record = false;
     Tape tape(forward_only), stepping(forward_only);
     const Tensor whole =
-        model.transformer.decode({target, 2, length}, example.encoded(model.transformer, tape), example.source_lengths)
-            .value();
-    DecoderCache cache = model.transformer.start(example.encoded(model.transformer, stepping), example.source_lengths);
+        model.transformer.hidden(tape, example.source_tokens(), example.source_lengths, {target, 2, length}).value();
+    DecoderCache cache = example.start(model.transformer, stepping);
     std::size_t moves = 0;
     for (std::size_t t = 0; t < length; ++t) {
       stepping.reset(forward_only);
@@ -123,7 +182,7 @@ TEST_CASE("a cache's rows can be selected, repeated and reordered between steps"
   Model model(varied_options()[1]);
   Tape tape;
   const Tensor whole = example.hidden(model.transformer, tape).value();
-  DecoderCache cache = model.transformer.start(example.encoded(model.transformer, tape), example.source_lengths);
+  DecoderCache cache = example.start(model.transformer, tape);
   model.transformer.step(tape, column(example, 0), cache);
   const std::vector<std::size_t> rows = {1, 0, 1, 1};
   cache.select(rows);
@@ -140,7 +199,7 @@ TEST_CASE("a cache without source lengths can be selected from as well") {
   const Example example;
   Model model(small_options());
   Tape tape;
-  DecoderCache cache = model.transformer.start(example.encoded(model.transformer, tape), {});
+  DecoderCache cache = model.transformer.start(tape, example.source_tokens(), {});
   cache.select({2, 2});
   CHECK(model.transformer.step(tape, {1, 1}, cache).shape() == Shape{2, 1, 16});
 }

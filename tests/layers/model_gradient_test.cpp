@@ -72,6 +72,18 @@ TEST_CASE("gradients of the Transformer with options that differ from the paper'
   check("Transformer without layers", options);
 }
 
+TEST_CASE("gradients of a decoder alone") {
+  for (const Tie tie : {Tie::none, Tie::all}) {
+    for (const std::string attention : {"multi_head", "rotary", "relative_bias"}) {
+      TransformerOptions options = test::decoder_only(tiny_options());
+      options.decoder_layers = 2;
+      options.embedding.tie = tie;
+      options.attention.select(attention);
+      check(fmt::format("decoder alone {} {}", name_of(tie), attention), options);
+    }
+  }
+}
+
 TEST_CASE("gradients of the logits of the Transformer") {
   for (const Tie tie : {Tie::none, Tie::decoder, Tie::all}) {
     TransformerOptions options = tiny_options();
@@ -92,7 +104,7 @@ TEST_CASE("gradients of a decoding step, what is in the cache being constant") {
   test::perturb(model.parameters);
   const Example example;
   Tape first;
-  DecoderCache cache = model.transformer.start(example.encoded(model.transformer, first), example.source_lengths);
+  DecoderCache cache = example.start(model.transformer, first);
   model.transformer.step(first, {1, 1, 1}, cache);
   DecoderCache copy;  // outlives each pass, as it does in a search
   test::check_gradients(

@@ -74,7 +74,10 @@ struct Example {
     return model.encode(tape, source_tokens(), source_lengths);
   }
   Variable hidden(const Transformer& model, Tape& tape) const {
-    return model.decode(target_tokens(), encoded(model, tape), source_lengths);
+    return model.hidden(tape, source_tokens(), source_lengths, target_tokens());
+  }
+  DecoderCache start(const Transformer& model, Tape& tape) const {
+    return model.start(tape, source_tokens(), source_lengths);
   }
   CrossEntropyArguments loss_arguments() const { return {Real(0.1), 0, 8}; }
   Variable loss(const Transformer& model, Tape& tape) const {
@@ -152,6 +155,13 @@ inline std::vector<TransformerOptions> varied_options() {
   all[7].embedding.output_bias = true;
   all[7].positions = learned_positions({6, Scale::Rule::one, {}, false});
   return all;
+}
+
+/// The same model without an encoder, with places for both sides of an example.
+inline TransformerOptions decoder_only(TransformerOptions options) {
+  options.kind = ModelKind::decoder_only;
+  if (options.positions.name() == "learned") options.positions = learned_positions({18});
+  return options;
 }
 
 /// The hidden state of row b at position t.

@@ -62,8 +62,11 @@ PassArguments pass(const Batch& whole, std::uint64_t step = 3) {
 
 /// Loss and gradients of one pass over a model with dropout.
 struct Result {
-  explicit Result(std::size_t replicas, const Batch& batch, std::uint64_t step = 3) {
-    Toy toy(toy_vocabulary, test::toy_options(0.3));
+  explicit Result(std::size_t replicas, const Batch& batch, std::uint64_t step = 3,
+                  ModelKind kind = ModelKind::encoder_decoder) {
+    TransformerOptions options = test::toy_options(0.3);
+    options.kind = kind;
+    Toy toy(toy_vocabulary, options);
     test::perturb(toy.parameters);
     Replicas threads(toy.transformer, toy.parameters, replicas);
     loss = threads.accumulate(batch, pass(batch, step));
@@ -94,16 +97,18 @@ double distance(const std::vector<std::string>& names, const std::vector<Tensor>
 
 TEST_CASE("any number of replicas gives the loss and gradients of one, dropout included") {
   const Batch batch = batch_of(7);
-  const Result one(1, batch);
-  CHECK(one.non_finite.empty());
-  for (const std::size_t count : {2, 3, 7, 10}) {
-    CAPTURE(count);
-    const Result several(count, batch);
-    CHECK(several.loss == doctest::Approx(one.loss).epsilon(rounding));
-    CHECK(distance(one.names, one.gradients, several.gradients) <= rounding);
+  for (const ModelKind kind : {ModelKind::encoder_decoder, ModelKind::decoder_only}) {
+    const Result one(1, batch, 3, kind);
+    CHECK(one.non_finite.empty());
+    for (const std::size_t count : {2, 3, 7, 10}) {
+      CAPTURE(count);
+      const Result several(count, batch, 3, kind);
+      CHECK(several.loss == doctest::Approx(one.loss).epsilon(rounding));
+      CHECK(distance(one.names, one.gradients, several.gradients) <= rounding);
+    }
+    // The masks matter: those of another step give another loss.
+    CHECK(std::fabs(Result(1, batch, 4, kind).loss / one.loss - 1) > 1e-3);
   }
-  // The masks matter: those of another step give another loss.
-  CHECK(std::fabs(Result(1, batch, 4).loss / one.loss - 1) > 1e-3);
 }
 
 TEST_CASE("the same number of replicas always gives the same bits") {

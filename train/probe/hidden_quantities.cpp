@@ -14,7 +14,8 @@ namespace {
 std::string embedding_path(const Event& tokens) {
   switch (tokens.side) {
     case ModelSide::source: return "source_embedding";
-    case ModelSide::target: return "target_embedding";
+    case ModelSide::target:
+    case ModelSide::joined: return "target_embedding";
     case ModelSide::none: break;
   }
   return tokens.path;

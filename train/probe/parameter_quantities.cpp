@@ -91,8 +91,10 @@ void watch_update_ratios(ProbedUpdate& update) {
     for (const Parameter& parameter : parameters) {
       const auto looked_up = before.sides_of.find(parameter.name);
       const bool embedding = looked_up != before.sides_of.end();
-      const bool source = embedding && looked_up->second.count(ModelSide::source) != 0;
-      const bool target = embedding && looked_up->second.count(ModelSide::target) != 0;
+      const auto on = [&](ModelSide side) {
+        return embedding && (looked_up->second.count(side) != 0 || looked_up->second.count(ModelSide::joined) != 0);
+      };
+      const bool source = on(ModelSide::source), target = on(ModelSide::target);
       const Tensor& old = before.values[parameter.index];
       const std::size_t width = row_length(old);
       StepSquares touched, untouched;

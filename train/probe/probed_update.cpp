@@ -15,7 +15,9 @@ void call_all(const std::vector<F>& functions, const Arguments&... arguments) {
 }  // namespace
 
 PositionFilter ProbedUpdate::positions(const Event& event) const {
-  const auto& lengths = event.side == ModelSide::source ? source_lengths_ : target_lengths_;
+  const auto& lengths = event.side == ModelSide::source   ? source_lengths_
+                        : event.side == ModelSide::joined ? joined_lengths_
+                                                          : target_lengths_;
   if (event.side == ModelSide::none || lengths.size() < event.tensor.shape()[0])
     return [](std::size_t, std::size_t) { return true; };
   return [&lengths](std::size_t b, std::size_t t) { return t < lengths[b]; };
@@ -47,6 +49,8 @@ void ProbedUpdate::batch(std::size_t index, const Batch& batch) {
   if (index == 0) {
     source_lengths_ = batch.source_lengths;
     target_lengths_ = batch.target_lengths;
+    joined_lengths_ = batch.source_lengths;
+    for (std::size_t b = 0; b < batch.size; ++b) joined_lengths_[b] += batch.target_lengths[b];
   }
   call_all(batches_, index, batch);
 }

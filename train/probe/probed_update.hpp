@@ -87,7 +87,7 @@ class ProbedUpdate {
   std::vector<OnBatch> batches_;
   std::vector<OnParameters> before_step_, after_step_;
   std::vector<std::shared_ptr<void>> kept_;
-  std::vector<std::size_t> source_lengths_, target_lengths_;  // of the first batch
+  std::vector<std::size_t> source_lengths_, target_lengths_, joined_lengths_;  // of the first batch
   std::vector<ProbeRecord> records_;
 };
 

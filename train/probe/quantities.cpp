@@ -12,7 +12,7 @@ std::vector<ProbeQuantity>& probe_quantities() {
       watch_embeddings,      // tokens beside positions
       watch_residuals,       // branches beside shortcuts
       watch_logits,          // their spread, and the logit of the decoder's own input
-      watch_score_parts,     // what tokens and positions contribute to the encoder's first scores
+      watch_score_parts,     // what tokens and positions contribute to the encoder's first scores, where there is one
       watch_parameters,      // norms of parameters and their gradients
       watch_tied_gradients,  // the two parts of the gradient of a matrix that is input and output
       watch_update_ratios,   // steps beside parameters
@@ -27,7 +27,7 @@ void watch_coverage(ProbedUpdate& update) {
   Pairs& pairs = update.keep<Pairs>();
   update.on_batch([&pairs](std::size_t, const Batch& batch) { pairs.of_update += batch.size; });
   update.on("tokens", [&pairs](const Event& tokens) {
-    if (tokens.side == ModelSide::source) pairs.watched += tokens.tensor.shape()[0];
+    if (tokens.side == ModelSide::source || tokens.side == ModelSide::joined) pairs.watched += tokens.tensor.shape()[0];
   });
   update.before_step([&update, &pairs](const ParameterSet&) {
     if (pairs.watched == 0 || pairs.of_update == 0) return;  // nobody announced the batches, or no model was watched

@@ -60,18 +60,21 @@ TEST_CASE("the train command, killed or stopped at any update and resumed, ends 
 }
 
 TEST_CASE("a run that is killed at every update, one after the other, ends with the same bits") {
-  SmallRun run;
-  run.settings = {"train.checkpoint_every=1"};
-  REQUIRE(run.train(run.arguments("whole")) == 0);
-  for (std::uint64_t k = 2; k <= updates; ++k) {
-    TrainArguments arguments = run.arguments("stopped", true);
-    arguments.after_update = [&](std::uint64_t update) {
-      if (update == k) throw Killed();
-    };
-    CHECK_THROWS_AS(run.train(arguments), Killed);
+  for (const std::string kind : {"encoder_decoder", "decoder_only"}) {
+    CAPTURE(kind);
+    SmallRun run;
+    run.settings = {"train.checkpoint_every=1", "model.kind=" + kind};
+    REQUIRE(run.train(run.arguments("whole")) == 0);
+    for (std::uint64_t k = 2; k <= updates; ++k) {
+      TrainArguments arguments = run.arguments("stopped", true);
+      arguments.after_update = [&](std::uint64_t update) {
+        if (update == k) throw Killed();
+      };
+      CHECK_THROWS_AS(run.train(arguments), Killed);
+    }
+    CHECK(run.train(run.arguments("stopped", true)) == 0);
+    CHECK(run.result("stopped") == run.result("whole"));
   }
-  CHECK(run.train(run.arguments("stopped", true)) == 0);
-  CHECK(run.result("stopped") == run.result("whole"));
 }
 
 TEST_CASE("a damaged latest checkpoint is passed over, and the run still ends with the same bits") {

@@ -60,6 +60,10 @@ CONFIGS = {
         "encoder_layers=2", "decoder_layers=2", "positions.kind=none", "attention.name=relative_bias",
         "attention.buckets=10", "attention.max_distance=7", "attention.absorb_scale=true", "attention.bias=key output",
         "feed_forward.name=gated", "feed_forward.activation=relu"],
+    "decoder_only": [
+        "kind=decoder_only", "decoder_layers=2", "norm.kind=rms_norm", "embedding.tie=none", "embedding.norm=true",
+        "embedding.scale=learned 2", "positions.offset=3", "attention.name=multi_query",
+        "attention.key_value_heads=1", "feed_forward.name=gated", "feed_forward.activation=silu"],
 }
 
 
@@ -121,7 +125,8 @@ def shapes(options, source_vocabulary, target_vocabulary):
             linear(f"{path}.{name}", width, d, bias)
         linear(path + ".outer", d, width, bias)
 
-    for side, rows in (("source", source_vocabulary), ("target", target_vocabulary)):
+    alone = options["kind"] == "decoder_only"
+    for side, rows in (("source", source_vocabulary), ("target", target_vocabulary))[alone:]:
         if side == "target" or embedding["tie"] != "all":
             found[f"{side}_embedding.weight"] = [rows, d]
             learned(f"{side}_embedding", embedding["scale"])
@@ -132,8 +137,9 @@ def shapes(options, source_vocabulary, target_vocabulary):
             found["positions." + name] = [positions["max_length"], d]
     if positions["kind"] == "sinusoidal":
         learned("positions", positions["scale"])
-    for stack, names in (("encoder", ["self_attention", "feed_forward"]),
-                         ("decoder", ["self_attention", "cross_attention", "feed_forward"])):
+    stacks = (("encoder", ["self_attention", "feed_forward"]),
+              ("decoder", ["self_attention", "cross_attention", "feed_forward"]))
+    for stack, names in [("decoder", ["self_attention", "feed_forward"])] if alone else stacks:
         for i in range(options[stack + "_layers"]):
             sub_layers(f"{stack}.{i}", names)
         if options["norm"]["placement"] == "pre":
@@ -164,7 +170,8 @@ def padded(rows):
 def make(path, config):
     generator = torch.Generator().manual_seed(zlib.crc32(path.stem.encode()))
     options = yaml.safe_load(config)["model"]
-    target_vocabulary = SOURCE_VOCABULARY if options["embedding"]["tie"] == "all" else TARGET_VOCABULARY
+    shared = options["embedding"]["tie"] == "all" or options["kind"] == "decoder_only"
+    target_vocabulary = SOURCE_VOCABULARY if shared else TARGET_VOCABULARY
     weights = {name: random_value(name, shape, generator)
                for name, shape in shapes(options, SOURCE_VOCABULARY, target_vocabulary).items()}
 

@@ -58,11 +58,13 @@ class Model:
 
     def __call__(self, source, target_input):
         """Token ids [B, S] and [B, T], padded with 0, to log-probabilities [B, T, V]."""
-        tie = self.options["embedding"]["tie"]
+        if self.options.get("kind") == "decoder_only":
+            return self.decode_alone(source, target_input)
         hidden_source = (source == 0)[:, None, None, :]
         future = torch.ones(target_input.shape[1], target_input.shape[1], dtype=torch.bool).triu(1)
 
-        x = self.embed("source", "target" if tie == "all" else "source", source)
+        tied = self.options["embedding"]["tie"] == "all"
+        x = self.embed("source", "target" if tied else "source", source)
         for i in range(self.options["encoder_layers"]):
             path = f"encoder.{i}."
             x = self.sub_layer(path + "self_attention", x, lambda x, p: self.attention(p, x, x, hidden_source))
@@ -75,9 +77,25 @@ class Model:
             y = self.sub_layer(path + "self_attention", y, lambda y, p: self.attention(p, y, y, future))
             y = self.sub_layer(path + "cross_attention", y, lambda y, p: self.attention(p, y, x, hidden_source))
             y = self.sub_layer(path + "feed_forward", y, lambda y, p: self.feed_forward(p, y))
-        y = self.last_norm("decoder", y)
+        return self.log_probs(self.last_norm("decoder", y))
 
-        logits = y @ self.weights["output.weight" if tie == "none" else "target_embedding.weight"].T  # 8
+    def decode_alone(self, source, target_input):
+        """One sequence after the other, the source without its padding."""
+        rows = []
+        for ids, target in zip(source, target_input):
+            ids = ids[ids != 0]
+            y = self.embed("target", "target", torch.cat([ids, target])[None])
+            future = torch.ones(y.shape[1], y.shape[1], dtype=torch.bool).triu(1)
+            for i in range(self.options["decoder_layers"]):
+                path = f"decoder.{i}."
+                y = self.sub_layer(path + "self_attention", y, lambda y, p: self.attention(p, y, y, future))
+                y = self.sub_layer(path + "feed_forward", y, lambda y, p: self.feed_forward(p, y))
+            rows.append(self.log_probs(self.last_norm("decoder", y))[0, len(ids):])
+        return torch.stack(rows)
+
+    def log_probs(self, y):  # 8
+        tie = self.options["embedding"]["tie"]
+        logits = y @ self.weights["output.weight" if tie == "none" else "target_embedding.weight"].T
         logits = logits * self.factor("output", self.options["embedding"]["logit_scale"], self.options["d_model"])
         if self.options["embedding"]["output_bias"]:
             logits = logits + self.weights["output.bias"]

@@ -16,7 +16,7 @@ const std::string long_run = "set: {train.updates: 1000000}\n";
 TEST_CASE("a worker that is out of time or has nothing to do ends with 75, and one that can finish nothing with 1") {
   const BegunStudy study(StudyFile::whole(seeds(1) + long_run)),
       kept(StudyFile::whole(seeds(1) + long_run), "--keep-checkpoints");
-  const Outcome lost = shell(study.work("--for 1s"));
+  const Outcome lost = shell(study.work("--for 3s"));  // enough to begin a run on a busy machine
   CHECK(lost.exit_code == 1);
   CHECK(contains(lost.output, "no run ended in the time of --for, and what was done of one is lost"));
   const Outcome saved = shell(kept.work("--for 1s"));
