@@ -56,6 +56,13 @@ class Hub {
     return true;
   }
 
+  /// What this rank has sent and nobody received is gone, with the memory it lies in.
+  void withdraw(std::size_t rank) {
+    const std::lock_guard lock(guard_);
+    for (auto& [address, posts] : posts_)
+      if (std::get<0>(address) == rank) posts.clear();
+  }
+
   void report(std::size_t number, std::size_t rank, std::vector<char> bytes) {
     const std::lock_guard lock(guard_);
     reports_[number][rank] = std::move(bytes);
@@ -105,6 +112,9 @@ class ThreadTransport : public Transport {
     if (arrived) pending_.erase(request);
     return arrived;
   }
+
+ protected:
+  Hub& hub() { return hub_; }
 
  private:
   Request begin(std::function<bool()> arrived) {
@@ -295,7 +305,10 @@ struct LostTransport : ThreadTransport {
   using ThreadTransport::ThreadTransport;
   std::size_t left = 0;
   Request all_gather(const char* send, char* receive, std::size_t size) override {
-    if (left-- == 0) throw RankLost("this rank dies");
+    if (left-- == 0) {
+      hub().withdraw(index());
+      throw RankLost("this rank dies");
+    }
     return ThreadTransport::all_gather(send, receive, size);
   }
 };
