@@ -1,5 +1,6 @@
 #include "experiments/interop/imported_run.hpp"
 
+#include "experiments/config/yaml_parser.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_folder.hpp"
@@ -35,6 +36,12 @@ void write_files(const RunFolder& folder, const ImportedRun& run) {
 }
 
 }  // namespace
+
+void expect_whole_config(const std::string& text, const std::string& where) {
+  std::vector<Problem> problems;
+  const YamlNode root = parse_yaml(text, {where}, problems);
+  expect(root.find("extends") == nullptr, where, "extends another file; it must be whole");
+}
 
 void write_run(const std::string& named, const ImportedRun& run) {
   const std::string folder = without_end_slash(named);

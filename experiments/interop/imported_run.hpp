@@ -15,6 +15,10 @@ struct ImportedRun {
   std::map<std::string, Tensor> parameters;       ///< all of the model's
 };
 
+/// Throws Error where a config that came with a model extends another file, which whoever made it might want to be
+/// read. `where` names it in the message.
+void expect_whole_config(const std::string& text, const std::string& where);
+
 /// Makes a run of it, whose checkpoint `best` holds the parameters, so that every command takes its folder. Throws
 /// UsageError where there is something already, and Error where the parameters are not the model's or the folder cannot
 /// be written; then there is none.

@@ -2,7 +2,6 @@
 
 #include "data/sentence_piece.hpp"
 #include "data/tasks/parallel_text.hpp"
-#include "experiments/config/yaml_parser.hpp"
 #include "experiments/interop/marian_config.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "train/storage/files.hpp"
@@ -196,9 +195,7 @@ class Import {
   std::string surd_config() const {
     if (config_.has("surd")) {
       const std::string text = config_.object("surd").text("config");
-      std::vector<Problem> problems;
-      config_.require(parse_yaml(text, {folder_ + "/config.json: surd.config"}, problems).find("extends") == nullptr,
-                      "'surd.config' extends another file; it must be whole");
+      expect_whole_config(text, folder_ + "/config.json: surd.config");
       return text;
     }
     ParallelTextOptions task;

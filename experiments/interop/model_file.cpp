@@ -1,6 +1,5 @@
 #include "experiments/interop/model_file.hpp"
 
-#include "experiments/config/yaml_parser.hpp"
 #include "experiments/program/version.hpp"
 #include "train/storage/safetensors.hpp"
 
@@ -58,10 +57,7 @@ ImportedRun decode_model(const std::string& path) {
          config_key);
   ImportedRun run;
   run.origin = path;
-  // What surd writes builds upon no other file, which whoever made this one might want to be read.
-  std::vector<Problem> problems;
-  const YamlNode root = parse_yaml(config->second, {path + ": " + config_key}, problems);
-  expect(root.find("extends") == nullptr, path + ": " + config_key, "extends another file; it must be whole");
+  expect_whole_config(config->second, path + ": " + config_key);
   for (const char* name : {"source.txt", "target.txt"})
     expect(file.metadata.count(std::string(vocabulary_prefix) + name) > 0, path, "has no '{}{}' among its metadata",
            vocabulary_prefix, name);

@@ -90,6 +90,25 @@ TEST_CASE("batches by tokens stay within their budget and use it") {
   CHECK(positions > 450 * batcher.batches_per_epoch(0));
 }
 
+TEST_CASE("where a pair is one sequence, the budget is of source and target together") {
+  const auto pairs = pairs_of_many_lengths(2000);
+  Batcher batcher(pairs, by_tokens(500), 3, Sides::joined);
+  std::size_t positions = 0, visited = 0;
+  for (std::size_t i = 0; i < batcher.batches_per_epoch(0); ++i) {
+    const Batch batch = batcher.batch(0, i);
+    CHECK(batch.size * (batch.source_length + batch.target_length) <= 500);
+    positions += batch.size * (batch.source_length + batch.target_length);
+    visited += batch.size;
+  }
+  CHECK(visited == pairs.size());
+  CHECK(positions > 420 * batcher.batches_per_epoch(0));
+  const std::vector<SentencePair> pair{{Ids(20, Vocabulary::unk), Ids(19, Vocabulary::unk)}};  // 20 + 20 positions
+  CHECK_NOTHROW(Batcher(pair, by_tokens(40), 3, Sides::joined));
+  CHECK_THROWS_WITH_AS(Batcher(pair, by_tokens(39), 3, Sides::joined),
+                       "train.batch_tokens: must be at least 40, the length of the longest pair; got 39", Error);
+  CHECK_NOTHROW(Batcher(pair, by_tokens(20), 3));
+}
+
 TEST_CASE("a batch depends on nothing but seed, epoch and index") {
   const auto pairs = pairs_of_many_lengths(300);
   for (const BatcherOptions& options : {by_size(16), by_tokens(200), windowed(by_size(16), 64), by_size(16, false)}) {

@@ -190,6 +190,9 @@ TEST_CASE("models that cannot be imported are told with a way out, and leave not
   with("eos_token_id", 1, "two of the special tokens of config.json are one");
   with("max_position_embeddings", 0, "'max_position_embeddings' is 0");
   with("d_model", -1, "'d_model'");
+  auto settings = Json::parse(text).at("surd");
+  settings["config"] = "extends: /etc/passwd\n";
+  with("surd", settings, "config.json: surd.config: extends another file; it must be whole");
   const auto without = [&](const char* name, const std::string& problem) {
     const std::string path = folder + "/" + name, bytes = read_file(path);
     fs::remove(path);
@@ -203,9 +206,15 @@ TEST_CASE("models that cannot be imported are told with a way out, and leave not
   without("vocab.json", "has no vocab.json");
   without("target.spm", "has no target.spm");
   const std::string model = run.exported("safetensors", "model.safetensors"), whole = read_file(model);
-  std::string broken = whole.substr(0, whole.size() - 4) + "\xff\xff\xff\xff";  // a NaN
-  broken.replace(broken.find("checksum"), 8, "was_good");
-  broken.replace(broken.find("xxh3-"), 5, "none-");
+  const auto without_checksum = [](std::string file) {
+    file.replace(file.find("checksum"), 8, "was_good");
+    return file.replace(file.find("xxh3-"), 5, "none-");
+  };
+  std::string building_upon = whole;  // of the same length
+  building_upon.replace(building_upon.find("schedule:"), 9, "extends: ");
+  write_file_atomically(model, without_checksum(building_upon));
+  fails(model, "surd_config: extends another file; it must be whole");
+  const std::string broken = without_checksum(whole.substr(0, whole.size() - 4) + "\xff\xff\xff\xff");  // a NaN
   write_file_atomically(model, broken);
   fails(model, "holds a NaN or an infinity");
   fails(run.folder.path("nowhere"), "is not there");

@@ -45,19 +45,21 @@ struct StudyRun : StudyFile {
   std::string file;
 };
 
-/// `surd ARGUMENTS` as a process of its own, whose output nobody reads.
+/// `surd ARGUMENTS` as a process of its own, in a group of its own, whose output nobody reads.
 inline pid_t start(const std::vector<std::string>& arguments) {
   std::vector<char*> words{const_cast<char*>(SURD_EXECUTABLE)};
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {
+    ::setpgid(0, 0);
     const int nowhere = ::open("/dev/null", O_RDWR);
     ::dup2(nowhere, 1);
     ::dup2(nowhere, 2);
     ::execv(SURD_EXECUTABLE, words.data());
     ::_exit(127);
   }
+  ::setpgid(child, child);  // by whichever comes first: a signal to its group must find it
   return child;
 }
 

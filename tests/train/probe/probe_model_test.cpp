@@ -146,6 +146,32 @@ TEST_CASE("where the other part is nothing, a part is the score itself, whatever
   }
 }
 
+TEST_CASE("of a decoder alone, what stands before the padding of the joined sequences is recorded") {
+  TransformerOptions options = test::toy_options();
+  options.kind = ModelKind::decoder_only;
+  options.embedding.scale = Scale(Scale::Rule::one, 3);
+  Toy toy(Vocabulary::specials + 7, options);
+  const std::vector<SentencePair> pairs = random_pairs(5, 1, 9, 7);
+  const WatchedPass watched(toy, batch_of(pairs));
+  const Tensor& matrix = toy.parameters.find("target_embedding.weight").value;
+  const std::size_t d = row_length(matrix);
+  double total = 0, count = 0;
+  const auto add = [&](TokenId id) {
+    for (std::size_t j = 0; j < d; ++j)
+      total += std::pow(3 * static_cast<double>(matrix.data()[static_cast<std::size_t>(id) * d + j]), 2);
+    count += static_cast<double>(d);
+  };
+  for (const SentencePair& pair : pairs) {
+    for (const TokenId id : pair.source) add(id);
+    add(Vocabulary::bos);
+    for (const TokenId id : pair.target) add(id);
+  }
+  CHECK(watched.number("target_embedding", "embedding", "token_rms") == Approx(std::sqrt(total / count)).epsilon(1e-5));
+  CHECK(watched.count("source_embedding", "embedding", "token_rms") == 0);
+  CHECK(watched.number("model", "coverage", "pairs") == 5);
+  CHECK(watched.number("decoder.0.self_attention", "weights", "entropy") > 0);
+}
+
 TEST_CASE("a score behind QK-norm, or without positions, has no parts") {
   const Batch batch = batch_of(random_pairs(5, 1, 6, 7));
   for (const QueryKeyNorm norm : {QueryKeyNorm::rms_norm, QueryKeyNorm::l2}) {

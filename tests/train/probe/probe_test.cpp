@@ -111,6 +111,7 @@ TEST_CASE("attention of padded queries does not count, by the lengths of the sid
   CHECK(probe.watch(1, batch) == nullptr);  // of all batches of an update alike, the first
   CHECK(max_on(probe, ModelSide::source) == 50);
   CHECK(max_on(probe, ModelSide::target) == 90);
+  CHECK(max_on(probe, ModelSide::joined) == 90);
   CHECK(max_on(probe, ModelSide::none) == 90);
   CHECK(entropy_on(probe, ModelSide::source) == Approx((1 + uneven + 1) / 3));
   CHECK(entropy_on(probe, ModelSide::target) == Approx(1));

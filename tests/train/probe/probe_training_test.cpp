@@ -108,24 +108,26 @@ TEST_CASE("update ratios are the step over the weight, of embeddings by whether 
 }
 
 TEST_CASE("a matrix of both sides is touched by either") {
-  ParameterSet parameters;
-  parameters.add("target_embedding.weight", tensor_of({3, 1}, {3, 4, 6}));
-  Batch batch;
-  batch.size = batch.source_length = batch.target_length = 1;
-  batch.source = {2};
-  batch.target_input = batch.target_output = {1};
-  batch.source_lengths = batch.target_lengths = {1};
-  Probe probe;
-  probe.watch(0, batch);
-  look_up(probe, "target_embedding.weight", ModelSide::source);
-  look_up(probe, "target_embedding.weight", ModelSide::target);
-  probe.parameters(parameters);
-  probe.take_records();
-  parameters[0].value.data()[0] += 1;
-  probe.updated(parameters);
-  CHECK(updates_of(probe, "target_embedding.weight") ==
-        std::vector<std::string>{fmt::format("parameter update_ratio {:.4f}", 1 / std::sqrt(61.0)),
-                                 "parameter update_ratio_touched 0.0000", "parameter update_ratio_untouched 0.3333"});
+  using Sides = std::vector<ModelSide>;
+  for (const Sides& sides : {Sides{ModelSide::source, ModelSide::target}, Sides{ModelSide::joined}}) {
+    ParameterSet parameters;
+    parameters.add("target_embedding.weight", tensor_of({3, 1}, {3, 4, 6}));
+    Batch batch;
+    batch.size = batch.source_length = batch.target_length = 1;
+    batch.source = {2};
+    batch.target_input = batch.target_output = {1};
+    batch.source_lengths = batch.target_lengths = {1};
+    Probe probe;
+    probe.watch(0, batch);
+    for (const ModelSide side : sides) look_up(probe, "target_embedding.weight", side);
+    probe.parameters(parameters);
+    probe.take_records();
+    parameters[0].value.data()[0] += 1;
+    probe.updated(parameters);
+    CHECK(updates_of(probe, "target_embedding.weight") ==
+          std::vector<std::string>{fmt::format("parameter update_ratio {:.4f}", 1 / std::sqrt(61.0)),
+                                   "parameter update_ratio_touched 0.0000", "parameter update_ratio_untouched 0.3333"});
+  }
 }
 
 TEST_CASE("the ratio of SGD's step to the weight is the rate times that of the gradient") {

@@ -112,7 +112,6 @@ TEST_CASE("a signal to a worker's whole group stops it after an update, and anot
     const BegunStudy study(StudyFile::whole(seeds(1) + "set: {train.updates: 2000, train.log_every: 1}\n"),
                            "--keep-checkpoints");
     const pid_t worker = start_worker(study, {});
-    ::setpgid(worker, worker);
     wait_until([&] { return training(study); });
     ::kill(-worker, signal);
     CHECK(exit_code_of(worker) == 75);
