@@ -63,7 +63,8 @@ Batch make_batch(const std::vector<SentencePair>& pairs, const std::vector<std::
   for (const std::size_t index : indices) {
     expect(index < pairs.size(), "batch", "an index must be less than {}, the number of pairs; got {}", pairs.size(),
            index);
-    expect(!pairs[index].source.empty(), "batch", "a source must end in eos; that of pair {} is empty", index);
+    expect(pairs[index].source.empty() == pairs[indices.front()].source.empty(), "batch",
+           "all pairs must have a source or none; pair {} differs from pair {}", index, indices.front());
     batch.source_lengths.push_back(pairs[index].source.size());
     batch.target_lengths.push_back(pairs[index].target.size() + 1);
   }
@@ -76,7 +77,7 @@ Batch make_batch(const std::vector<SentencePair>& pairs, const std::vector<std::
   for (std::size_t row = 0; row < batch.size; ++row) {
     const SentencePair& pair = pairs[indices[row]];
     const std::size_t begin = row * batch.target_length;
-    std::copy(pair.source.begin(), pair.source.end(), &batch.source[row * batch.source_length]);
+    std::copy(pair.source.begin(), pair.source.end(), batch.source.data() + row * batch.source_length);
     batch.target_input[begin] = Vocabulary::bos;
     std::copy(pair.target.begin(), pair.target.end(), batch.target_input.data() + begin + 1);
     std::copy(pair.target.begin(), pair.target.end(), batch.target_output.data() + begin);

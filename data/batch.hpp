@@ -14,7 +14,7 @@ struct Batch {
   std::size_t size = 0;
   std::size_t source_length = 0;
   std::size_t target_length = 0;
-  std::vector<TokenId> source;              ///< [B, S]: tokens, eos, then pad
+  std::vector<TokenId> source;              ///< [B, S]: tokens, eos, then pad; S = 0 where pairs have no source
   std::vector<TokenId> target_input;        ///< [B, T]: bos, tokens, then pad
   std::vector<TokenId> target_output;       ///< [B, T]: tokens, eos, then pad
   std::vector<std::size_t> source_lengths;  ///< [B]: positions before the padding
@@ -34,7 +34,7 @@ struct Batch {
 };
 
 /// The pairs at `indices`, in this order, padded to the longest of them. Throws Error when there is none, or an index
-/// is out of range, or a source is empty (it lacks its eos).
+/// is out of range, or some of them have a source and some have none.
 Batch make_batch(const std::vector<SentencePair>& pairs, const std::vector<std::size_t>& indices);
 
 /// Whether pair `a` comes before `b` where pairs are sorted by length: by source, then by target.

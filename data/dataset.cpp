@@ -65,7 +65,7 @@ UnknownShare unknown_share(const std::vector<SentencePair>& pairs) {
   for (const SentencePair& pair : pairs) {
     source += unknown(pair.source);
     target += unknown(pair.target);
-    source_tokens += pair.source.size() - 1;  // without eos
+    source_tokens += pair.source.empty() ? 0 : pair.source.size() - 1;  // without eos
     target_tokens += pair.target.size();
   }
   const auto share = [](std::size_t count, std::size_t of) {
@@ -74,11 +74,12 @@ UnknownShare unknown_share(const std::vector<SentencePair>& pairs) {
   return {share(source, source_tokens), share(target, target_tokens)};
 }
 
-TextCodec::TextCodec(SharedTokenizer source_tokenizer, SharedTokenizer target_tokenizer, bool shared_vocabulary,
+TextCodec::TextCodec(const TextFormat& format, SharedTokenizer source_tokenizer, SharedTokenizer target_tokenizer,
                      Vocabulary source_vocabulary, Vocabulary target_vocabulary)
     : source_tokenizer_(std::move(source_tokenizer)),
       target_tokenizer_(std::move(target_tokenizer)),
-      shared_vocabulary_(shared_vocabulary),
+      shared_vocabulary_(format.shared_vocabulary),
+      one_sided_(format.one_sided),
       source_vocabulary_(std::move(source_vocabulary)),
       target_vocabulary_(std::move(target_vocabulary)) {
   expect(!shared_vocabulary_ || source_vocabulary_ == target_vocabulary_, "vocabulary",
@@ -87,24 +88,25 @@ TextCodec::TextCodec(SharedTokenizer source_tokenizer, SharedTokenizer target_to
 }
 
 TextCodec::TextCodec(const TextFormat& format, Vocabulary source_vocabulary, Vocabulary target_vocabulary)
-    : TextCodec(format.tokenizer(), format.tokenizer(), format.shared_vocabulary, std::move(source_vocabulary),
+    : TextCodec(format, format.tokenizer(), format.tokenizer(), std::move(source_vocabulary),
                 std::move(target_vocabulary)) {
   expect(!source_tokenizer_->learns(), "subwords", "{} has learned nothing", format.subwords.name());
 }
 
 TextCodec TextCodec::build(const Corpus& corpus) {
-  const SharedTokenizer of_source = corpus.shared_vocabulary
-                                        ? tokenizer_of(corpus, {&TextPair::source, &TextPair::target})
-                                        : tokenizer_of(corpus, {&TextPair::source});
+  std::vector<std::string TextPair::*> source_learns_from;
+  if (!corpus.one_sided) source_learns_from.push_back(&TextPair::source);
+  if (corpus.shared_vocabulary) source_learns_from.push_back(&TextPair::target);
+  const SharedTokenizer of_source = tokenizer_of(corpus, source_learns_from);
   const SharedTokenizer of_target = corpus.shared_vocabulary ? of_source : tokenizer_of(corpus, {&TextPair::target});
   TokenCounts source = count_side(corpus, &TextPair::source, corpus.source_symbols, *of_source);
   const TokenCounts target = count_side(corpus, &TextPair::target, corpus.target_symbols, *of_target);
   if (!corpus.shared_vocabulary)
-    return {of_source, of_target, false, Vocabulary::build(source, corpus.vocabulary),
+    return {corpus, of_source, of_target, Vocabulary::build(source, corpus.vocabulary),
             Vocabulary::build(target, corpus.vocabulary)};
   for (const auto& [token, count] : target) source[token] += count;
   const Vocabulary shared = Vocabulary::build(source, corpus.vocabulary);
-  return {of_source, of_target, true, shared, shared};
+  return {corpus, of_source, of_target, shared, shared};
 }
 
 TextCodec TextCodec::load(const std::string& directory, const TextFormat& format) {
@@ -119,8 +121,8 @@ TextCodec TextCodec::load(const std::string& directory, const TextFormat& format
     }
     return made;
   };
-  return {tokenizer("source"), tokenizer("target"), format.shared_vocabulary,
-          Vocabulary::load(directory + "/source.txt"), Vocabulary::load(directory + "/target.txt")};
+  return {format, tokenizer("source"), tokenizer("target"), Vocabulary::load(directory + "/source.txt"),
+          Vocabulary::load(directory + "/target.txt")};
 }
 
 std::map<std::string, std::string> TextCodec::files() const {
@@ -139,7 +141,8 @@ void TextCodec::save(const std::string& directory) const {
 
 SentencePair TextCodec::encode(const TextPair& pair) const {
   const std::vector<std::string> target = target_tokens(pair.target);
-  SentencePair encoded{encode_source(pair.source), ids_of(target, target_vocabulary_)};
+  SentencePair encoded{one_sided_ ? std::vector<TokenId>() : encode_source(pair.source),
+                       ids_of(target, target_vocabulary_)};
   if (has_unknown(encoded.target)) encoded.target_text = target_tokenizer_->text(target);
   return encoded;
 }
@@ -192,10 +195,10 @@ Dataset::Dataset(const Corpus& corpus, TextCodec text_codec) : codec(std::move(t
   for (const Split& split : corpus.splits) {
     EncodedSplit encoded{split.name, {}};
     encoded.pairs.reserve(split.pairs.size());
-    const std::size_t most = corpus.max_length.value_or(std::numeric_limits<std::size_t>::max());
+    const std::size_t most = corpus.max_length.value_or(std::numeric_limits<std::size_t>::max() - 1);
     for (const TextPair& pair : split.pairs) {
       SentencePair ids = codec.encode(pair);
-      if (ids.source.size() - 1 > most || ids.target.size() > most)
+      if (ids.source.size() > most + 1 || ids.target.size() > most)
         ++encoded.overlong;
       else
         encoded.pairs.push_back(std::move(ids));

@@ -13,7 +13,7 @@ namespace surd {
 
 /// A sentence and its translation, as ids.
 struct SentencePair {
-  std::vector<TokenId> source;  ///< ends in eos
+  std::vector<TokenId> source;  ///< ends in eos; empty where the corpus is of texts alone
   std::vector<TokenId> target;  ///< neither bos nor eos: a batch adds them
   /// The target as text where the vocabulary lacks one of its tokens; "" where the ids tell all of it.
   std::string target_text = {};
@@ -45,7 +45,7 @@ class TextCodec {
   /// Writes these into a directory that exists. Throws Error when they cannot be written.
   void save(const std::string& directory) const;
 
-  /// Both sides as ids. Throws Error where a line is not valid UTF-8.
+  /// Both sides as ids, or of a one-sided corpus the target alone. Throws Error where a line is not valid UTF-8.
   SentencePair encode(const TextPair& pair) const;
   /// Ids of the line's tokens and eos. Throws Error where the line is not valid UTF-8.
   std::vector<TokenId> encode_source(std::string_view line) const;
@@ -77,16 +77,17 @@ class TextCodec {
   const Vocabulary& source_vocabulary() const { return source_vocabulary_; }
   const Vocabulary& target_vocabulary() const { return target_vocabulary_; }
   bool shared_vocabulary() const { return shared_vocabulary_; }
+  bool one_sided() const { return one_sided_; }  ///< of texts alone, without sources
 
  private:
   using SharedTokenizer = std::shared_ptr<const Tokenizer>;
 
-  TextCodec(SharedTokenizer source_tokenizer, SharedTokenizer target_tokenizer, bool shared_vocabulary,
+  TextCodec(const TextFormat& format, SharedTokenizer source_tokenizer, SharedTokenizer target_tokenizer,
             Vocabulary source_vocabulary, Vocabulary target_vocabulary);
 
   SharedTokenizer source_tokenizer_;
   SharedTokenizer target_tokenizer_;
-  bool shared_vocabulary_;
+  bool shared_vocabulary_, one_sided_;
   Vocabulary source_vocabulary_;
   Vocabulary target_vocabulary_;
 };

@@ -8,6 +8,7 @@
 #include "data/tasks/parallel_text.hpp"
 #include "data/tasks/reverse.hpp"
 #include "data/tasks/sort.hpp"
+#include "data/tasks/text.hpp"
 
 namespace surd {
 
@@ -37,6 +38,7 @@ Registry<Task()>& tasks() {
     built_in.add<GrammarTask>("grammar", "translate a verb-medial toy language into a verb-final one with agreement");
     built_in.add<AdditionTask>("addition", "add two numbers, least significant digit first");
     built_in.add<ParallelTextTask>("parallel_text", "translate between two files with one sentence a line");
+    built_in.add<TextTask>("text", "write texts like those of a file, as a language model");
     return built_in;
   }();
   return table;

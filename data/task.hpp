@@ -17,7 +17,7 @@ namespace surd {
 
 /// A sentence and its translation, as text.
 struct TextPair {
-  std::string source;
+  std::string source;  ///< "" where the corpus is of texts alone
   std::string target;
 };
 
@@ -35,6 +35,7 @@ struct TextFormat {
   bool lowercase = false;                 ///< all text is put into lower case before it becomes tokens
   std::optional<std::size_t> max_length;  ///< pairs with more tokens than this on a side are left out of a Dataset
   bool shared_vocabulary = false;
+  bool one_sided = false;  ///< texts alone: pairs have no source, and the vocabulary is shared
   VocabularyOptions vocabulary = {};
   /// Whether the text may hold any word, as that of files may: then a run tells how many tokens are unknown even where
   /// none is.
@@ -67,13 +68,14 @@ class Task {
 
   virtual TextFormat format() const = 0;
 
-  /// The corpus in `format()`, a pure function of the options and the seed (parallel_text: of the files, whatever the
-  /// seed). No source sentence of a generated corpus occurs twice, in one split or in two. Throws Error when the
-  /// options ask for more distinct examples than the task has, or when a file cannot be used.
+  /// The corpus in `format()`, a pure function of the options and the seed (parallel_text and text: of the files,
+  /// whatever the seed). No source sentence of a generated corpus occurs twice, in one split or in two. Throws Error
+  /// when the options ask for more distinct examples than the task has, or when a file cannot be used.
   virtual Corpus load(std::uint64_t seed) const = 0;
 };
 
-/// The tasks by name: copy, reverse, lexical, sort, dates, grammar, addition, parallel_text, and those a program adds.
+/// The tasks by name: copy, reverse, lexical, sort, dates, grammar, addition, parallel_text, text, and those a program
+/// adds.
 Registry<Task()>& tasks();
 
 }  // namespace surd

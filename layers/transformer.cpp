@@ -57,10 +57,10 @@ JoinedTokens::JoinedTokens(const Tokens& source, const std::vector<std::size_t>&
     std::copy_n(source.ids.data() + b * source.length, begin, row);
     for (std::size_t t = 0; t < target.length; ++t) {
       const std::int32_t id = target.ids[b * target.length + t];
-      const std::size_t place = std::min(begin + t, length - 1);  // padding may find no place of its own
       expect(begin + t < length || id == padding, "model", "a source and its target take {} positions; there are {}",
              begin + t + 1, length);
-      if (begin + t < length) row[place] = id;
+      const std::size_t place = std::min(begin + t, length - 1);  // padding may find none of its own
+      if (id != padding) row[place] = id;
       target_places.push_back(static_cast<std::int32_t>(b * length + place));
     }
   }
@@ -112,6 +112,7 @@ Variable Transformer::hidden(Tape& tape, const Tokens& source, const std::vector
   const Tape::OnSide side(tape, ModelSide::joined);
   const JoinedTokens joined(source, source_lengths, target, max_length());
   const Variable all = decoder_(embed_target(tape, {joined.ids, source.batch, joined.length}, 0), {}, {});
+  if (source.length == 0) return all;
   const std::size_t d_model = all.shape()[2];
   // Rows of a matrix by their numbers: the op that looks up embeddings.
   return embedding(reshape(all, {source.batch * joined.length, d_model}), joined.target_places,
@@ -135,7 +136,7 @@ Variable Transformer::decode(const Tokens& target, Variable encoded,
   const Tape::OnSide side(encoded.tape(), ModelSide::target);
   AttentionMask mask;
   mask.key_lengths = source_lengths;
-  expect(has_encoder(), "model", "has no encoder: its kind is decoder_only");
+  encoder();  // or throws
   return decoder_(embed_target(encoded.tape(), target, 0), encoded, mask);
 }
 
@@ -157,7 +158,7 @@ DecoderCache Transformer::start(Tape& tape, const Tokens& source,
     expect(length == source.length, "model", "without an encoder, sources that are decoded together have one length");
   const Tape::OnSide side(tape, ModelSide::joined);
   DecoderCache cache = decoder_.start({}, {});
-  decoder_.step(embed_target(tape, source, 0), cache);
+  if (source.length > 0) decoder_.step(embed_target(tape, source, 0), cache);
   return cache;
 }
 

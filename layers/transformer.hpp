@@ -60,8 +60,9 @@ class Transformer : public Module {
 
   bool has_encoder() const { return encoder_.has_value(); }
 
-  /// The last hidden states of targets behind their sources: source [B, S] with `source_lengths` positions before the
-  /// padding (empty: all are), target [B, T] (beginning with bos) -> [B, T, d_model]
+  /// The last hidden states of targets behind their sources, which a decoder alone need not have (S = 0): source [B, S]
+  /// with `source_lengths` positions before the padding (empty: all are), target [B, T] (beginning with bos)
+  /// -> [B, T, d_model]
   Variable hidden(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths,
                   const Tokens& target) const;
 

@@ -111,6 +111,12 @@ Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& p
   result.loss = loss / static_cast<double>(result.target_tokens);
   result.perplexity = std::exp(result.loss);
   result.token_accuracy = static_cast<double>(right) / static_cast<double>(result.target_tokens);
+  if (codec.one_sided()) {
+    std::size_t bytes = 0;
+    for (const SentencePair& pair : pairs) bytes += codec.reference(pair).size() + 1;
+    result.bits_per_byte = loss / std::log(2) / static_cast<double>(bytes);
+    return result;
+  }
   result.decoded = std::min(options.decode_at_most, pairs.size());
   if (result.decoded > 0) {
     const auto end = pairs.begin() + static_cast<std::ptrdiff_t>(result.decoded);

@@ -21,6 +21,9 @@ struct SampleTranslation {
 struct Evaluation {
   double loss = 0;        ///< cross-entropy without label smoothing, nats a target token (eos included)
   double perplexity = 0;  ///< exp(loss)
+  /// The loss of texts, which have no sources, in bits a byte of them, their line ends counted, which eos stands for:
+  /// it does not depend on what the tokens are. What stands for an unknown token is easier to tell than the token.
+  std::optional<double> bits_per_byte;
   /// Share of target tokens that have the largest logit, given the true prefix. A token that the vocabulary lacks is
   /// never right: whoever predicts unk does not say which.
   double token_accuracy = 0;
@@ -41,8 +44,8 @@ struct EvaluationArguments {
   std::size_t samples = 0;        ///< so many of these translations are kept, of the first pairs
 };
 
-/// Measures a model on a split, without dropout. `codec`, which the pairs were encoded with, tells whether a
-/// translation is right. Throws Error when there are no pairs.
+/// Measures a model on a split, without dropout; texts are not translated. `codec`, which the pairs were encoded with,
+/// tells whether a translation is right. Throws Error when there are no pairs.
 Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& pairs, const TextCodec& codec,
                     const EvaluationArguments& options);
 

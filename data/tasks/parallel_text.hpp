@@ -1,28 +1,20 @@
 #pragma once
 
-#include "data/task.hpp"
-
-#include <optional>
+#include "data/tasks/text_files.hpp"
 
 namespace surd {
 
-struct ParallelTextOptions {
+struct ParallelTextOptions : TextFilesOptions {
   std::string train_source, train_target;
   std::string valid_source, valid_target;
   std::string test_source, test_target;
-  TokenizerChoice subwords = {tokenizers(), "words"};
-  bool lowercase = false;
-  std::size_t max_length = 100;
-  std::size_t min_frequency = 1;
-  std::optional<std::size_t> vocabulary_limit;
   bool shared_vocabulary = false;
 
   void fields(Fields& f);
 };
 
 /// Reads two files a split with one UTF-8 sentence a line, plain or gzip: line n of one is the translation of line n of
-/// the other. Blank pairs are left out of every split and counted
-/// there; overlong ones are left out of a Dataset.
+/// the other. Blank pairs are left out of every split and counted there; overlong ones are left out of a Dataset.
 ///
 /// load() throws Error when a file cannot be read, holds invalid UTF-8 (at file:line:byte), when the two files of a
 /// split have different numbers of lines, or when no pair is left.

@@ -19,6 +19,7 @@ static CommandTable all_commands() {
   COMMAND(add_translate);
   COMMAND(add_score);
   COMMAND(add_samples);
+  COMMAND(add_sample);
   COMMAND(add_average);
   COMMAND(add_export);
   COMMAND(add_import);

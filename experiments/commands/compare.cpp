@@ -40,6 +40,7 @@ struct ComparedMetric {
   bool always = false;  // an evaluation without it is damaged
 };
 constexpr ComparedMetric metrics[] = {{"loss", "valid loss", 1, 4, true},
+                                      {"bits_per_byte", "bits/byte", 1, 4},
                                       {"token_accuracy", "tokens %", 100, 2, true},
                                       {"sequence_accuracy", "sequences %", 100, 2},
                                       {"bleu", "BLEU", 1, 2},

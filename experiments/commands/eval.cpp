@@ -13,8 +13,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-
 namespace surd {
 namespace {
 
@@ -31,6 +29,42 @@ struct EvalArguments : SearchArguments {
   }
 };
 
+nlohmann::ordered_json to_json(const EvalArguments& arguments, const Evaluation& result, const UnknownShare& unknown) {
+  nlohmann::ordered_json json{{"split", arguments.split},
+                              {"checkpoint", arguments.checkpoint},
+                              {"pairs", result.pairs},
+                              {"target_tokens", result.target_tokens},
+                              {"unknown", {{"source", unknown.source}, {"target", unknown.target}}},
+                              {"loss", result.loss},
+                              {"perplexity", result.perplexity},
+                              {"token_accuracy", result.token_accuracy}};
+  if (result.bits_per_byte) json["bits_per_byte"] = *result.bits_per_byte;
+  if (result.decoded == 0) return json;
+  json.update({{"beam", arguments.beam},
+               {"length_penalty", arguments.length_penalty},
+               {"normalization", name_of(arguments.normalization)},
+               {"sequence_accuracy", result.sequence_accuracy},
+               {"bleu", *result.bleu},
+               {"bleu_signature", signature_of(Bleu(arguments.tokenize))},
+               {"chrf", *result.chrf},
+               {"chrf_signature", signature_of(Chrf(0))}});
+  return json;
+}
+
+void print(const EvalArguments& arguments, const Evaluation& result) {
+  fmt::print("{} {} of {}, checkpoint {}\nloss {:.4f}, perplexity {:.3f}, tokens {:.2f} %", result.pairs,
+             result.decoded > 0 ? "pairs" : "texts", arguments.split, arguments.checkpoint, result.loss,
+             result.perplexity, 100 * result.token_accuracy);
+  if (result.bits_per_byte) fmt::print(", bits a byte {:.4f}", *result.bits_per_byte);
+  if (result.decoded == 0) {
+    fmt::print("\n");
+    return;
+  }
+  fmt::print(", sequences {:.2f} %\nof {} translations: BLEU {:.2f} (tok:{}), chrF2 {:.2f}\n",
+             100 * result.sequence_accuracy, arguments.beam == 1 ? "greedy" : fmt::format("beam {}", arguments.beam),
+             *result.bleu, name_of(arguments.tokenize), *result.chrf);
+}
+
 int eval_command(const EvalArguments& arguments) {
   blas::initialize();
   OpenRun run(arguments.run, arguments.checkpoint);
@@ -44,36 +78,14 @@ int eval_command(const EvalArguments& arguments) {
   const Evaluation result = evaluate(run.model.transformer(), *pairs, dataset.codec, how);
   const UnknownShare unknown = unknown_share(*pairs);
   const UnknownShares of_split = {{arguments.split, unknown}};
-  const nlohmann::ordered_json json{{"split", arguments.split},
-                                    {"checkpoint", arguments.checkpoint},
-                                    {"pairs", result.pairs},
-                                    {"target_tokens", result.target_tokens},
-                                    {"unknown", {{"source", unknown.source}, {"target", unknown.target}}},
-                                    {"loss", result.loss},
-                                    {"perplexity", result.perplexity},
-                                    {"token_accuracy", result.token_accuracy},
-                                    {"beam", arguments.beam},
-                                    {"length_penalty", arguments.length_penalty},
-                                    {"normalization", name_of(arguments.normalization)},
-                                    {"sequence_accuracy", result.sequence_accuracy},
-                                    {"bleu", *result.bleu},
-                                    {"bleu_signature", signature_of(Bleu(arguments.tokenize))},
-                                    {"chrf", *result.chrf},
-                                    {"chrf_signature", signature_of(Chrf(0))}};
-  if (arguments.json) {
-    fmt::print("{}\n", json.dump());
-  } else {
-    fmt::print(
-        "{} pairs of {}, checkpoint {}\n"
-        "loss {:.4f}, perplexity {:.3f}, tokens {:.2f} %, sequences {:.2f} %\n"
-        "of {} translations: BLEU {:.2f} (tok:{}), chrF2 {:.2f}\n",
-        result.pairs, arguments.split, arguments.checkpoint, result.loss, result.perplexity,
-        100 * result.token_accuracy, 100 * result.sequence_accuracy,
-        arguments.beam == 1 ? "greedy" : fmt::format("beam {}", arguments.beam), *result.bleu,
-        name_of(arguments.tokenize), *result.chrf);
-    if (worth_telling(of_split, corpus))
-      fmt::print("unknown tokens: source {:.2f} %, target {:.2f} %\n", 100 * unknown.source, 100 * unknown.target);
-  }
+  if (arguments.json)
+    fmt::print("{}\n", to_json(arguments, result, unknown).dump());
+  else
+    print(arguments, result);
+  if (!arguments.json && worth_telling(of_split, corpus))
+    fmt::print("unknown tokens: {}\n", corpus.one_sided ? fmt::format("{:.2f} %", 100 * unknown.target)
+                                                        : fmt::format("source {:.2f} %, target {:.2f} %",
+                                                                      100 * unknown.source, 100 * unknown.target));
   const std::string warning = warning_of(of_split, corpus);
   if (!warning.empty()) Console().warn(warning);
   return exit_done;

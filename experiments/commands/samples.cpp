@@ -29,6 +29,7 @@ struct SamplesArguments : SearchArguments {
 int samples_command(const SamplesArguments& arguments) {
   blas::initialize();
   const OpenRun run(arguments.run, arguments.checkpoint);
+  expect_translates(run, arguments.run);
   const Corpus corpus = run.config.task.make()->load(run.config.seed);
   const auto& pairs = as_usage([&] { return &corpus.split(arguments.split); })->pairs;
   std::vector<SentencePair> encoded;

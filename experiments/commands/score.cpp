@@ -24,12 +24,14 @@ struct ScoreArguments : RunArguments {
   void fields(Fields& f) {
     RunArguments::fields(f);
     f("source", source,
-      "source lines; without files, each line of standard input is a source, a tab and its translation", Unit{"file"});
+      "source lines; without files, each line of standard input is a source, a tab and its translation, or, of a run "
+      "of texts alone, a text",
+      Unit{"file"});
     f("target", target,
-      "target lines, as surd translate writes them; \"unknown\" lists the places, from 0, of tokens that the "
+      "target lines, as surd translate writes them, or texts; \"unknown\" lists the places, from 0, of tokens that the "
       "vocabulary lacks: what is given of them is the log-probability of the unknown token",
       Unit{"file"});
-    f.rule(source.empty() == target.empty(), "target", "goes together with --source; give both, or neither");
+    f.rule(source.empty() || !target.empty(), "target", "goes together with --source; give both, or neither");
   }
 };
 
@@ -43,18 +45,15 @@ class Scorer {
            const std::string& target_place) {
     const TextCodec& codec = run_.codec;
     const std::vector<std::string> from = codec.source_tokens_of_text(source);
-    std::vector<std::string> to = codec.target_tokens_of_text(target);
-    SentencePair pair{token_ids(from, codec.source_vocabulary()), token_ids(to, codec.target_vocabulary())};
-    pair.source.push_back(Vocabulary::eos);
-    expect_fits(run_, source_place, pair.source.size());
-    const Transformer& model = run_.model.transformer();
-    expect_fits(run_, model.has_encoder() ? target_place : source_place + " and " + target_place,
-                model.sequence_length(pair.source.size(), pair.target.size() + 1));
+    std::vector<TokenId> source_ids = token_ids(from, codec.source_vocabulary());
+    source_ids.push_back(Vocabulary::eos);
+    expect_fits(run_, source_place, source_ids.size());
     unknown_.add(from, codec.source_vocabulary());
-    unknown_.add(to, codec.target_vocabulary());
-    pairs_.push_back(std::move(pair));
-    targets_.push_back(std::move(to));
+    const bool together = !run_.model.transformer().has_encoder();
+    add(std::move(source_ids), target, together ? source_place + " and " + target_place : target_place);
   }
+  /// A text without a source.
+  void add(const std::string& text, const std::string& place) { add(std::vector<TokenId>(), text, place); }
   std::size_t waiting() const { return pairs_.size(); }
 
   /// Prints a JSON object for each of them.
@@ -80,11 +79,26 @@ class Scorer {
   void report() const { unknown_.report(); }
 
  private:
+  void add(std::vector<TokenId> source, const std::string& target, const std::string& place) {
+    std::vector<std::string> tokens = run_.codec.target_tokens_of_text(target);
+    SentencePair pair{std::move(source), token_ids(tokens, run_.codec.target_vocabulary())};
+    expect_fits(run_, place, run_.model.transformer().sequence_length(pair.source.size(), pair.target.size() + 1));
+    unknown_.add(tokens, run_.codec.target_vocabulary());
+    pairs_.push_back(std::move(pair));
+    targets_.push_back(std::move(tokens));
+  }
+
   const OpenRun& run_;
   std::vector<SentencePair> pairs_;
   std::vector<std::vector<std::string>> targets_;  // their tokens
   UnknownTokens unknown_;
 };
+
+void score_file(const std::string& path, Scorer& scorer) {
+  const auto texts = read_lines(path);
+  for (std::size_t i = 0; i < texts.size(); ++i) scorer.add(texts[i], fmt::format("{}:{}", path, i + 1));
+  scorer.flush();
+}
 
 void score_parallel_files(const ScoreArguments& arguments, Scorer& scorer) {
   const auto sources = read_lines(arguments.source), targets = read_lines(arguments.target);
@@ -96,15 +110,19 @@ void score_parallel_files(const ScoreArguments& arguments, Scorer& scorer) {
   scorer.flush();
 }
 
-void score_standard_input(Scorer& scorer) {
+void score_standard_input(bool texts, Scorer& scorer) {
   const std::size_t together = lines_are_typed() ? 1 : 16 * evaluation_batch_size;
   std::size_t number = 0;
   try {
     for (std::string line; next_line(line, ++number);) {
       const std::string place = fmt::format("standard input:{}", number);
       const std::size_t tab = line.find('\t');
-      expect(tab != std::string::npos, place, "has no tab between a source and its translation; put one there");
-      scorer.add(line.substr(0, tab), place, line.substr(tab + 1), place);
+      expect(texts || tab != std::string::npos, place,
+             "has no tab between a source and its translation; put one there");
+      if (texts)
+        scorer.add(line, place);
+      else
+        scorer.add(line.substr(0, tab), place, line.substr(tab + 1), place);
       if (scorer.waiting() == together) scorer.flush();
     }
   } catch (const Error&) {
@@ -117,9 +135,15 @@ void score_standard_input(Scorer& scorer) {
 int score_command(const ScoreArguments& arguments) {
   blas::initialize();
   const OpenRun run(arguments.run, arguments.checkpoint);
+  const bool texts = run.codec.one_sided();
+  expect_usage(!texts || arguments.source.empty(), "--source", "{} is of texts alone; give --target", arguments.run);
+  expect_usage(texts || arguments.source.empty() == arguments.target.empty(), "--target",
+               "goes together with --source; give both, or neither");
   Scorer scorer(run);
-  if (arguments.source.empty())
-    score_standard_input(scorer);
+  if (arguments.target.empty())
+    score_standard_input(texts, scorer);
+  else if (texts)
+    score_file(arguments.target, scorer);
   else
     score_parallel_files(arguments, scorer);
   scorer.report();
@@ -129,7 +153,7 @@ int score_command(const ScoreArguments& arguments) {
 }  // namespace
 
 void add_score(CommandTable& table) {
-  table.add("score", "Log-probabilities of given translations, in nats", {"run"}, score_command);
+  table.add("score", "Log-probabilities of given translations or texts, in nats", {"run"}, score_command);
 }
 
 }  // namespace surd

@@ -4,6 +4,7 @@
 #include "experiments/config/config_error.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/text_format.hpp"
+#include "experiments/program/usage_error.hpp"
 
 #include <unistd.h>
 
@@ -42,6 +43,12 @@ DecodingArguments SearchArguments::search() const {
   options.length_penalty = length_penalty;
   options.normalization = normalization;
   return options;
+}
+
+void expect_translates(const OpenRun& run, const std::string& path) {
+  expect_usage(!run.codec.one_sided(), path,
+               "is of texts alone, which are not translated: surd sample writes some, surd eval and surd score measure "
+               "them");
 }
 
 void expect_fits(const OpenRun& run, const std::string& where, std::size_t positions) {

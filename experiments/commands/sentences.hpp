@@ -38,6 +38,9 @@ struct SearchArguments : RunArguments {
   DecodingArguments search() const;
 };
 
+/// Throws UsageError where a run, named `path`, is of texts alone, which are not translated.
+void expect_translates(const OpenRun& run, const std::string& path);
+
 /// Throws Error, naming `where`, where the model has no place for so many tokens.
 void expect_fits(const OpenRun& run, const std::string& where, std::size_t positions);
 

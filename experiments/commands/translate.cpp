@@ -190,6 +190,7 @@ class Translator {
 int translate_command(const TranslateArguments& arguments) {
   blas::initialize();
   const OpenRun run(arguments.run, arguments.checkpoint);
+  expect_translates(run, arguments.run);
   expect_usage(
       arguments.alignment.empty() || (run.config.model.decoder_layers > 0 && run.model.transformer().has_encoder()),
       "--alignment", "{} has no {}, so no attention to the source", arguments.run,

@@ -1,8 +1,8 @@
 #include "experiments/run/experiment.hpp"
 
+#include "autograd/base/machine_memory.hpp"
 #include "experiments/config/config_error.hpp"
 #include "experiments/program/text_format.hpp"
-#include "experiments/run/system_info.hpp"
 #include "experiments/run/unknown_tokens.hpp"
 
 #include <algorithm>
@@ -43,7 +43,15 @@ void expect_positions(const Dataset& dataset, const Transformer& model, const st
                 model.max_length());
 }
 
-void expect_shared_vocabulary(const RunConfig& config, const TextCodec& codec) {
+void expect_sides(const RunConfig& config, const TextCodec& codec) {
+  const TrainOptions& train = config.train;
+  expect_option(!codec.one_sided() || config.model.kind == ModelKind::decoder_only, "model.kind",
+                "must be decoder_only for the task {}, whose texts have no source; set model.kind: decoder_only",
+                config.task.name());
+  const bool translates =
+      train.evaluate_bleu || train.metric == Metric::bleu || train.metric == Metric::sequence_accuracy;
+  expect_option(!codec.one_sided() || !translates, train.evaluate_bleu ? "train.evaluate_bleu" : "train.metric",
+                "is of translations, and the task {} has none; remove it", config.task.name());
   expect_option(config.model.kind != ModelKind::decoder_only || codec.shared_vocabulary(), "model.kind",
                 "decoder_only needs a shared vocabulary; set task.shared_vocabulary: true");
   expect_option(config.model.embedding.tie != Tie::all || codec.shared_vocabulary(), "model.embedding.tie",
@@ -68,7 +76,7 @@ void expect_memory(const RunConfig& config, const TextCodec& codec) {
 }  // namespace
 
 Model::Model(const RunConfig& config, const TextCodec& codec) : scope_(parameters_, config.seed) {
-  expect_shared_vocabulary(config, codec);
+  expect_sides(config, codec);
   transformer_ = std::make_unique<Transformer>(scope_, config.model, codec.source_vocabulary().size(),
                                                codec.target_vocabulary().size());
 }
@@ -94,12 +102,13 @@ Experiment::Experiment(const ConfigFile& file, const std::string& vocabulary) {
   if (!loaded) {  // an empty one will do to check the model's options too
     Corpus empty;
     empty.shared_vocabulary = task->format().shared_vocabulary;
+    empty.one_sided = task->format().one_sided;
     empty.splits = {Split{"train", {}}};
     dataset = std::make_unique<Dataset>(empty);
   }
   unknown = unknown_shares(*dataset);
   attempt([&] {
-    expect_shared_vocabulary(config, dataset->codec);
+    expect_sides(config, dataset->codec);
     expect_memory(config, dataset->codec);
     model = std::make_unique<Model>(config, dataset->codec);
   });
@@ -143,12 +152,14 @@ std::vector<std::string> describe(const RunConfig& config, const Experiment& exp
                                                   : fmt::format("{} tokens", t.batching.batch_tokens.value_or(0));
   std::vector<std::string> lines = {
       labelled("task", splits, ","),
-      fmt::format("vocabulary  source {}, target {}{}{}", codec.source_vocabulary().size(), rows,
-                  codec.shared_vocabulary() ? " (shared)" : "",
+      fmt::format("vocabulary  {}{}",
+                  codec.one_sided() ? fmt::format("{}", rows)
+                                    : fmt::format("source {}, target {}{}", codec.source_vocabulary().size(), rows,
+                                                  codec.shared_vocabulary() ? " (shared)" : ""),
                   corpus.subwords.name() == "words" ? "" : fmt::format(", {}", corpus.subwords.name())),
   };
   if (worth_telling(experiment.unknown, corpus))
-    for (std::string& line : describe(experiment.unknown)) lines.push_back(std::move(line));
+    for (std::string& line : describe(experiment.unknown, corpus)) lines.push_back(std::move(line));
   constexpr std::size_t most_looked_at = 1'000'000;
   double peak = t.updates > most_looked_at ? 1 : 0;  // below 1 where a warm-up is longer than the run
   for (std::uint64_t update = 1; update <= t.updates && peak < 1; ++update)

@@ -51,6 +51,7 @@ EvaluationRecord record_of(const TrainState& state, const Evaluation& evaluation
   record.loss = evaluation.loss;
   record.perplexity = evaluation.perplexity;
   record.token_accuracy = evaluation.token_accuracy;
+  record.bits_per_byte = evaluation.bits_per_byte;
   if (evaluation.decoded > 0) record.sequence_accuracy = evaluation.sequence_accuracy;
   record.bleu = evaluation.bleu;
   record.chrf = evaluation.chrf;
@@ -61,6 +62,7 @@ EvaluationRecord record_of(const TrainState& state, const Evaluation& evaluation
 
 Json scores_to_json(const EvaluationRecord& record) {
   Json json{{"loss", record.loss}, {"perplexity", record.perplexity}, {"token_accuracy", record.token_accuracy}};
+  if (record.bits_per_byte) json["bits_per_byte"] = *record.bits_per_byte;
   if (record.sequence_accuracy) json["sequence_accuracy"] = *record.sequence_accuracy;
   if (record.bleu) json["bleu"] = *record.bleu;
   if (record.chrf) json["chrf"] = *record.chrf;
@@ -71,6 +73,7 @@ std::vector<std::string> score_texts(const EvaluationRecord& record) {
   // The perplexity is exp(loss): metrics.jsonl and `surd eval` have it.
   std::vector<std::string> texts{fmt::format("loss {:7.4f}", record.loss),
                                  fmt::format("tokens {:6.2f} %", 100 * record.token_accuracy)};
+  if (record.bits_per_byte) texts.push_back(fmt::format("bits/byte {:6.4f}", *record.bits_per_byte));
   if (record.sequence_accuracy) texts.push_back(fmt::format("sequences {:6.2f} %", 100 * *record.sequence_accuracy));
   if (record.bleu) texts.push_back(fmt::format("BLEU {:5.2f}", *record.bleu));
   return texts;

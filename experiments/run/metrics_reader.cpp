@@ -39,6 +39,7 @@ EvaluationRecord scores_of(const JsonObject& json) {
   const auto take = [&](const char* name, std::optional<double>& score) {
     if (json.has(name)) score = json.real(name);
   };
+  take("bits_per_byte", record.bits_per_byte);
   take("sequence_accuracy", record.sequence_accuracy);
   take("bleu", record.bleu);
   take("chrf", record.chrf);

@@ -19,6 +19,7 @@ struct EvaluationRecord {
   std::optional<double> sequence_accuracy = {}, bleu = {}, chrf = {};
   bool best = false;
   std::optional<std::uint64_t> trained_target_tokens = {};  ///< of all updates before; older logs do not tell
+  std::optional<double> bits_per_byte = {};
 };
 
 /// The scores that `json` holds, with the names that they have in metrics.jsonl and summary.json.

@@ -1,12 +1,12 @@
 #include "experiments/run/system_info.hpp"
 
+#include "autograd/base/machine_memory.hpp"
 #include "autograd/blas.hpp"
 #include "autograd/kernels/simd.hpp"
 #include "experiments/program/version.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <fstream>
@@ -47,10 +47,6 @@ const std::string& hash_of_program() {
 }
 
 }  // namespace
-
-double machine_memory_bytes() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-}
 
 std::vector<std::pair<std::string, std::string>> system_info() {
   return {

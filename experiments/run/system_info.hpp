@@ -13,9 +13,6 @@ std::vector<std::pair<std::string, std::string>> system_info();
 /// Which of these decide how the sums of a run are rounded.
 inline constexpr const char* facts_of_rounding[] = {"simd_width", "blas_core", "program"};
 
-/// Bytes of memory that this machine has.
-double machine_memory_bytes();
-
 /// Largest resident size of this process so far, in bytes.
 std::size_t peak_memory_bytes();
 

@@ -42,15 +42,16 @@ bool worth_telling(const UnknownShares& shares, const TextFormat& format) {
          });
 }
 
-std::vector<std::string> describe(const UnknownShares& shares) {
+std::vector<std::string> describe(const UnknownShares& shares, const TextFormat& format) {
   std::vector<std::string> source, target;
   const auto add = [](std::vector<std::string>& items, const char* side, double share, const std::string& split) {
     items.push_back(fmt::format("{}{:.2f} % of {}", items.empty() ? side : "", 100 * share, split));
   };
   for (const auto& [split, share] : shares) {
     add(source, "source ", share.source, split);
-    add(target, "target ", share.target, split);
+    add(target, format.one_sided ? "" : "target ", share.target, split);
   }
+  if (format.one_sided) return {labelled("unknown", target, ",")};
   return {labelled("unknown", source, ","), labelled("", target, ",")};
 }
 
@@ -60,17 +61,16 @@ std::string warning_of(const UnknownShares& shares, const TextFormat& format) {
   const auto look = [&](double share, const char* side, const std::string& split) {
     if (share <= most) return;
     most = share;
-    which = fmt::format("{:.1f} % of the {} tokens of {}", 100 * share, side, split);
+    which = fmt::format("{:.1f} % of the {}tokens of {}", 100 * share, format.one_sided ? "" : side, split);
   };
   for (const auto& [split, share] : shares) {
-    look(share.source, "source", split);
-    look(share.target, "target", split);
+    look(share.source, "source ", split);
+    look(share.target, "target ", split);
   }
   if (which.empty()) return "";
-  return fmt::format(
-      "{} are not in the vocabulary: the model sees <unk> in their place, and a translation whose reference has one is "
-      "never right; {}",
-      which, fmt::join(ways_out(format), ", or "));
+  return fmt::format("{} are not in the vocabulary: the model sees <unk> in their place, and {}; {}", which,
+                     format.one_sided ? "its loss is of that" : "a translation whose reference has one is never right",
+                     fmt::join(ways_out(format), ", or "));
 }
 
 }  // namespace surd

@@ -18,8 +18,8 @@ UnknownShares unknown_shares(const Dataset& dataset);
 /// any.
 bool worth_telling(const UnknownShares& shares, const TextFormat& format);
 
-/// Two lines, of the source and of the target, as describe() has them.
-std::vector<std::string> describe(const UnknownShares& shares);
+/// Two lines, of the source and of the target, or of texts alone one, as describe() has them.
+std::vector<std::string> describe(const UnknownShares& shares, const TextFormat& format);
 
 /// "" unless a side of a split has more than 1 % of unknown tokens; otherwise which has the most, and what to do.
 std::string warning_of(const UnknownShares& shares, const TextFormat& format);

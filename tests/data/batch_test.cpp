@@ -76,8 +76,8 @@ TEST_CASE("batches that cannot be are errors") {
   CHECK_THROWS_WITH_AS(make_batch(pairs, {}), "batch: a batch must have a pair; got none", Error);
   CHECK_THROWS_WITH_AS(make_batch(pairs, {0, 3}), "batch: an index must be less than 3, the number of pairs; got 3",
                        Error);
-  CHECK_THROWS_WITH_AS(make_batch({{{}, {20}}}, {0}), "batch: a source must end in eos; that of pair 0 is empty",
-                       Error);
+  CHECK_THROWS_WITH_AS(make_batch({{{2}, {20}}, {{}, {20}}}, {0, 1}),
+                       "batch: all pairs must have a source or none; pair 1 differs from pair 0", Error);
   const Batch batch = make_batch(pairs, {0, 1});
   CHECK_THROWS_WITH_AS(batch.slice(1, 1), "batch: a slice must be a part of its 2 rows and not empty; got [1, 1)",
                        Error);

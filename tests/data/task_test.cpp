@@ -7,12 +7,12 @@
 namespace surd {
 namespace {
 
-TEST_CASE("the eight tasks are known by name") {
+TEST_CASE("the nine tasks are known by name") {
   CHECK(tasks().names() == std::vector<std::string>{"copy", "reverse", "lexical", "sort", "dates", "grammar",
-                                                    "addition", "parallel_text"});
+                                                    "addition", "parallel_text", "text"});
   CHECK_THROWS_WITH_AS(Choice<Task()>(tasks(), "revers"),
                        "task: there is no 'revers'; there are copy, reverse, lexical, sort, dates, grammar, addition, "
-                       "parallel_text; did you mean 'reverse'?",
+                       "parallel_text, text; did you mean 'reverse'?",
                        Error);
 }
 

@@ -7,6 +7,7 @@ surd_tests(data FLOAT
   lines_test.cpp
   tasks/parallel_text_test.cpp
   tasks/synthetic_test.cpp
+  tasks/text_test.cpp
   task_test.cpp
   text_test.cpp
   tokenizer_test.cpp

@@ -69,6 +69,7 @@ surd_tests(commands IN experiments/commands FLOAT
   metrics_test.cpp
   shell_test.cpp
   show_test.cpp
+  text_run_test.cpp
   wrong_configs_test.cpp)
 
 find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)  # whose packages are Debian's

@@ -85,6 +85,26 @@ TEST_CASE("a decoder alone gives each target what the whole sequence, by itself 
   }
 }
 
+TEST_CASE("a decoder alone gives targets without a source what it gives them a position at a time") {
+  for (TransformerOptions options : varied_options()) {
+    Model model(decoder_only(options));
+    test::perturb(model.parameters);
+    const Example example;
+    Tape tape, steps;
+    const std::vector<std::size_t> none(example.size, 0);
+    const Tensor together =
+        model.transformer.hidden(tape, {{}, example.size, 0}, none, example.target_tokens()).value();
+    REQUIRE(together.shape() == Shape{3, 4, 16});
+    DecoderCache cache = model.transformer.start(steps, {{}, example.size, 0}, none);
+    for (std::size_t t = 0; t < example.target_length; ++t) {
+      const Tensor step = model.transformer.step(steps, column(example, t), cache).value();
+      for (std::size_t b = 0; b < example.size; ++b)
+        if (t < example.target_lengths[b])
+          CHECK(relative_difference(state(step, b, 0), state(together, b, t)) < rounding);
+    }
+  }
+}
+
 TEST_CASE("a decoder alone takes a pair that fits beside one whose padding does not") {
   TransformerOptions options = small_options();
   options.kind = ModelKind::decoder_only;

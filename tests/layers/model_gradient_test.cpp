@@ -84,6 +84,24 @@ TEST_CASE("gradients of a decoder alone") {
   }
 }
 
+TEST_CASE("gradients of a decoder alone on targets without a source") {
+  for (const std::string attention : {"multi_head", "rotary"}) {
+    TransformerOptions options = test::decoder_only(tiny_options());
+    options.attention.select(attention);
+    Model model(options);
+    test::perturb(model.parameters);
+    const Example example;
+    test::check_gradients(
+        "decoder alone without a source, " + attention,
+        [&](Tape& tape, V) {
+          const std::vector<std::size_t> none(example.size, 0);
+          const Variable hidden = model.transformer.hidden(tape, {{}, example.size, 0}, none, example.target_tokens());
+          return model.transformer.loss(hidden, example.target_output, example.loss_arguments());
+        },
+        std::vector<Tensor>{}, &model.parameters, 1);
+  }
+}
+
 TEST_CASE("gradients of the logits of the Transformer") {
   for (const Tie tie : {Tie::none, Tie::decoder, Tie::all}) {
     TransformerOptions options = tiny_options();

@@ -14,6 +14,7 @@ surd_tests(train
     ranks_test.cpp
     replicas_test.cpp
     resume_test.cpp
+    sampling_test.cpp
     schedule_test.cpp
     storage/average_test.cpp
     storage/checkpoint_test.cpp

@@ -44,6 +44,7 @@ struct ShownAs {
   int digits;
 };
 constexpr ShownAs shown_as[] = {{"loss", "loss", 1, 4},
+                                {"bits_per_byte", "bits/byte", 1, 4},
                                 {"token_accuracy", "tokens %", 100, 2},
                                 {"sequence_accuracy", "sequences %", 100, 2},
                                 {"bleu", "BLEU", 1, 2},
@@ -108,7 +109,7 @@ ColumnKeys columns_of_table(const std::vector<FoundRun>& runs, const ColumnKeys&
   };
   add_where_known({"made", "planned"});
   columns.emplace_back("updates");
-  add_where_known({"loss", "token_accuracy", "bleu"});
+  add_where_known({"loss", "bits_per_byte", "token_accuracy", "bleu"});
   columns.emplace_back("minutes");
   columns.emplace_back("when");
   for (const std::string& key : further)

@@ -15,6 +15,7 @@ NamedNumbers numbers_of(const EvaluationRecord& record) {
   NamedNumbers numbers = {{"valid/loss", record.loss},
                           {"valid/perplexity", record.perplexity},
                           {"valid/token_accuracy", record.token_accuracy}};
+  if (record.bits_per_byte) numbers.emplace_back("valid/bits_per_byte", *record.bits_per_byte);
   if (record.sequence_accuracy) numbers.emplace_back("valid/sequence_accuracy", *record.sequence_accuracy);
   if (record.bleu) numbers.emplace_back("valid/bleu", *record.bleu);
   if (record.chrf) numbers.emplace_back("valid/chrf", *record.chrf);

@@ -264,7 +264,7 @@ void StudyReader::check_start(const Study& study, std::size_t arm, const RunConf
     if (!split.empty() && !includes(config.train.evaluate_splits, split))
       told(fmt::format("needs {} among train.evaluate_splits, e.g. [{}]", shown(split), shown(split)));
     if (metric.metric->needs_probe() && config.probe.every == 0) told("needs probe.every above 0");
-    if (const std::string need = metric.metric->needs_of_training(config.train); !need.empty()) told(need);
+    if (const std::string need = metric.metric->needs_of_config(config); !need.empty()) told(need);
     const std::size_t apart = metric.metric->log_every_at_most();
     if (apart > 0 && config.train.log_every > apart) told(fmt::format("needs train.log_every of at most {}", apart));
   }

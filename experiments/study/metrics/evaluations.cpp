@@ -11,12 +11,15 @@ constexpr std::size_t in_a_row = 3;  // evaluations at a target, until it is rea
 }  // namespace
 
 std::vector<std::string> names_of(Measure) {
-  return {"loss", "perplexity", "token_accuracy", "sequence_accuracy", "bleu", "chrf"};
+  return {"loss", "perplexity", "bits_per_byte", "token_accuracy", "sequence_accuracy", "bleu", "chrf"};
 }
-bool lower_is_better(Measure measure) { return measure == Measure::loss || measure == Measure::perplexity; }
+bool lower_is_better(Measure measure) {
+  return measure == Measure::loss || measure == Measure::perplexity || measure == Measure::bits_per_byte;
+}
 bool reachable(Measure measure, double value) {
   switch (measure) {
-    case Measure::loss: return value > 0;
+    case Measure::loss:
+    case Measure::bits_per_byte: return value > 0;
     case Measure::perplexity: return value > 1;
     case Measure::token_accuracy:
     case Measure::sequence_accuracy: return value > 0 && value <= 1;
@@ -33,6 +36,7 @@ std::optional<double> value_of(Measure measure, const EvaluationRecord& record) 
   switch (measure) {
     case Measure::loss: return record.loss;
     case Measure::perplexity: return record.perplexity;
+    case Measure::bits_per_byte: return record.bits_per_byte;
     case Measure::token_accuracy: return record.token_accuracy;
     case Measure::sequence_accuracy: return record.sequence_accuracy;
     case Measure::bleu: return record.bleu;
@@ -53,10 +57,13 @@ std::optional<double> final_value(Measure measure, const RunResult& run) {
   return value_of(measure, run.metrics.evaluations.back());
 }
 
-std::string needs_to_be_measured(Measure measure, const TrainOptions& train) {
+std::string needs_to_be_measured(Measure measure, const RunConfig& config) {
   const bool bleu = measure == Measure::bleu || measure == Measure::chrf;
-  if (bleu && !train.evaluate_bleu) return "needs train.evaluate_bleu: true";
-  const bool none = measure == Measure::sequence_accuracy && train.evaluate_sequences == 0;
+  const bool texts = config.task.make()->format().one_sided;
+  if (measure == Measure::bits_per_byte && !texts) return "needs a task of texts alone, e.g. task.name: text";
+  if (texts && (bleu || measure == Measure::sequence_accuracy)) return "needs a task that is translated";
+  if (bleu && !config.train.evaluate_bleu) return "needs train.evaluate_bleu: true";
+  const bool none = measure == Measure::sequence_accuracy && config.train.evaluate_sequences == 0;
   return none ? "needs train.evaluate_sequences above 0" : "";
 }
 
@@ -79,11 +86,12 @@ std::optional<MetricValue> BestValue::of_run(const RunView& view) const {
 
 std::optional<MetricValue> InitialValue::of_run(const RunView& view) const { return initial_value(of_, view.run); }
 
-std::string SpentToTarget::needs_of_training(const TrainOptions& train) const {
-  if (const std::string need = needs_to_be_measured(options_.of, train); !need.empty()) return need;
+std::string SpentToTarget::needs_of_config(const RunConfig& config) const {
+  if (const std::string need = needs_to_be_measured(options_.of, config); !need.empty()) return need;
+  const TrainOptions& train = config.train;
   if (train.patience) return "needs train.patience: null";
   if (!train.stop_at) return "";
-  if (options_.of == Measure::perplexity) return "needs train.stop_at: null";
+  if (!includes(names_of(Metric()), name_of(options_.of))) return "needs train.stop_at: null";
   if (name_of(train.metric) != name_of(options_.of))
     return fmt::format("needs train.metric: {} beside train.stop_at", name_of(options_.of));
   const double target = options_.target.value_or(0);

@@ -5,7 +5,7 @@
 namespace surd {
 
 /// The numbers that an evaluation on the validation split measures.
-enum class Measure { loss, perplexity, token_accuracy, sequence_accuracy, bleu, chrf };
+enum class Measure { loss, perplexity, bits_per_byte, token_accuracy, sequence_accuracy, bleu, chrf };
 std::vector<std::string> names_of(Measure);
 bool lower_is_better(Measure measure);
 /// Whether a run can have such a value: an accuracy is at most 1, BLEU at most 100, a loss above 0.
@@ -28,7 +28,7 @@ bool has_diverged(const RunResult& run);
 std::string needs_whole_runs(const TrainOptions& train);
 
 /// "needs train.evaluate_bleu: true" where runs do not measure it; "" where they do.
-std::string needs_to_be_measured(Measure measure, const TrainOptions& train);
+std::string needs_to_be_measured(Measure measure, const RunConfig& config);
 
 /// Options of the metrics that look at one measure.
 struct MeasureOptions {
@@ -46,7 +46,7 @@ class MeasureMetric : public StudyMetric {
   ComparedBy compared_by() const override {
     return of_ == Measure::perplexity ? ComparedBy::ratio : ComparedBy::difference;
   }
-  std::string needs_of_training(const TrainOptions& train) const override { return needs_to_be_measured(of_, train); }
+  std::string needs_of_config(const RunConfig& config) const override { return needs_to_be_measured(of_, config); }
 
  protected:
   Measure of_;
@@ -68,9 +68,9 @@ class FinalValue : public MeasureMetric {
   explicit FinalValue(const Options& options) : MeasureMetric(options), split_(options.split) {}
   std::optional<MetricValue> of_run(const RunView& view) const override;
   std::string needs_split() const override { return split_ == "valid" ? "" : split_; }
-  std::string needs_of_training(const TrainOptions& train) const override {
-    const std::string measured = MeasureMetric::needs_of_training(train);
-    return measured.empty() ? needs_whole_runs(train) : measured;
+  std::string needs_of_config(const RunConfig& config) const override {
+    const std::string measured = MeasureMetric::needs_of_config(config);
+    return measured.empty() ? needs_whole_runs(config.train) : measured;
   }
 
  private:
@@ -81,9 +81,9 @@ class BestValue : public MeasureMetric {
  public:
   using MeasureMetric::MeasureMetric;
   std::optional<MetricValue> of_run(const RunView& view) const override;
-  std::string needs_of_training(const TrainOptions& train) const override {
-    const std::string measured = MeasureMetric::needs_of_training(train);
-    return measured.empty() ? needs_whole_runs(train) : measured;
+  std::string needs_of_config(const RunConfig& config) const override {
+    const std::string measured = MeasureMetric::needs_of_config(config);
+    return measured.empty() ? needs_whole_runs(config.train) : measured;
   }
 };
 
@@ -115,7 +115,7 @@ class SpentToTarget : public StudyMetric {
   ComparedBy compared_by() const override { return ComparedBy::ratio; }
   /// A run that stops at the target has to stay there for three evaluations, or nobody knows whether it reached it; one
   /// that stops for another reason would seem to need less than a slower one that reaches it.
-  std::string needs_of_training(const TrainOptions& train) const override;
+  std::string needs_of_config(const RunConfig& config) const override;
 
  protected:
   /// Until an evaluation had ended, this included; nothing where the run does not tell.

@@ -12,7 +12,7 @@ class RateSensitivity : public MeasureMetric {
   std::optional<MetricValue> of_rates(const RunsByRate& runs) const override;
   bool of_tuning() const override { return true; }
   bool needs_start() const override { return true; }
-  std::string needs_of_training(const TrainOptions& train) const override { return needs_whole_runs(train); }
+  std::string needs_of_config(const RunConfig& config) const override { return needs_whole_runs(config.train); }
 };
 
 struct LargestStableRateOptions {
@@ -35,7 +35,7 @@ class LargestStableRate : public StudyMetric {
   ComparedBy compared_by() const override { return ComparedBy::ratio; }
   std::optional<double> quantile() const override { return 0.1; }
   bool needs_start() const override { return true; }
-  std::string needs_of_training(const TrainOptions& train) const override { return needs_whole_runs(train); }
+  std::string needs_of_config(const RunConfig& config) const override { return needs_whole_runs(config.train); }
 
  private:
   double excess_;
@@ -52,7 +52,7 @@ class BestRate : public StudyMetric {
   bool of_tuning() const override { return true; }
   ComparedBy compared_by() const override { return ComparedBy::ratio; }
   bool needs_start() const override { return true; }
-  std::string needs_of_training(const TrainOptions& train) const override { return needs_whole_runs(train); }
+  std::string needs_of_config(const RunConfig& config) const override { return needs_whole_runs(config.train); }
 
  private:
   Measure of_;

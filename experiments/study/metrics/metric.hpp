@@ -58,7 +58,7 @@ class StudyMetric {
   /// How far apart, in updates, the logged losses may be that it looks at; 0: as far as they like.
   virtual std::size_t log_every_at_most() const { return 0; }
   /// "needs train.stop_after of ...", where runs do not measure the number, or may stop before they have it; "" else.
-  virtual std::string needs_of_training(const TrainOptions&) const { return ""; }
+  virtual std::string needs_of_config(const RunConfig&) const { return ""; }
   /// Whether it needs probe.jsonl, which runs write if probe.every is above 0.
   virtual bool needs_probe() const { return false; }
   /// Whether it may look at probe.jsonl. Where none does, the file, which may be large, need not be read.

@@ -131,6 +131,7 @@ std::vector<Chart> curve_charts(const std::vector<AlikeRuns>& all, bool log_loss
   const auto of_updates = [&](const Value<UpdateRecord>& value) {
     return lines_of<UpdateRecord>(all, &Metrics::updates, value);
   };
+  add("bits", "Loss", "bits a byte", of_evaluations([](const auto& r) { return r.bits_per_byte; }));
   add("tokens", "Token accuracy", "share", of_evaluations([](const auto& r) { return r.token_accuracy; }));
   add("sequences", "Sequence accuracy", "share", of_evaluations([](const auto& r) { return r.sequence_accuracy; }));
   add("bleu", "BLEU", "", of_evaluations([](const auto& r) { return r.bleu; }));

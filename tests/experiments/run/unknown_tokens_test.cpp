@@ -23,7 +23,11 @@ TEST_CASE("a generated text whose tokens are all known is not worth a line, file
   CHECK(worth_telling(none, files));
   CHECK(worth_telling(few, generated));
   CHECK(worth_telling({{"train", {0, 0}}, {"test", {0, 0.001}}}, generated));
-  CHECK(describe(few) ==
+  TextFormat texts = files;
+  texts.one_sided = true;
+  CHECK(describe(few, texts) ==
+        std::vector<std::string>{"unknown     0.00 % of train, 0.40 % of valid, 0.00 % of test"});
+  CHECK(describe(few, files) ==
         std::vector<std::string>{"unknown     source 0.00 % of train, 1.00 % of valid, 0.99 % of test",
                                  "            target 0.00 % of train, 0.40 % of valid, 0.00 % of test"});
 }
@@ -51,6 +55,9 @@ TEST_CASE("above 1 % of unknown tokens a warning names the worst side of a split
   files.subwords.select("characters");
   CHECK(way_out() == "see that all files write their characters alike (Unicode NFC)");
   CHECK(contains(warning_of(many, TextFormat()), "; make the training split larger"));
+  files.one_sided = true;
+  CHECK(warning_of({{"valid", {0, 0.25}}}, files).rfind("25.0 % of the tokens of valid are not in the", 0) == 0);
+  CHECK(contains(warning_of({{"valid", {0, 0.25}}}, files), "and its loss is of that; "));
 }
 
 TEST_CASE("data.json keeps the share of unknown tokens of each split, and a run that lacks them is gone on with") {

@@ -68,7 +68,8 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
        "metrics[0].kind to one of them or remove this key"},
       {"metrics: [{name: a, kind: best}]\n", "metrics[0].kind: must be one of final_value, best_value,"},
       {"metrics: [{name: a, of: los}]\n",
-       "must be one of loss, perplexity, token_accuracy, sequence_accuracy, bleu, chrf; got 'los'; did you mean "
+       "must be one of loss, perplexity, bits_per_byte, token_accuracy, sequence_accuracy, bleu, chrf; got 'los'; did "
+       "you mean "
        "'loss'?"},
       {"metrics: [{name: a}, {name: a, of: perplexity}]\n", "metrics[1].name: another metric is called 'a' already"},
       {"metrics: [{name: a, kind: initial_value}]\n",
@@ -80,6 +81,8 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {"metrics: [{name: a, split: ''}]\n", "metrics[0].split: must be the name of a split; remove it"},
       {"metrics: [{name: a, kind: diverged}]\n", "a: diverged needs train.evaluate_at_start: true"},
       {"metrics: [{name: a, of: bleu}]\n", "a: final_value needs train.evaluate_bleu: true"},
+      {"metrics: [{name: a, of: bits_per_byte}]\n",
+       "a: final_value needs a task of texts alone, e.g. task.name: text, which arm 'alone' does not have"},
       {"metrics: [{name: a, kind: updates_to, of: sequence_accuracy, target: 0.9}]\nset: {train.evaluate_sequences: "
        "0}\n",
        "a: updates_to needs train.evaluate_sequences above 0"},

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <unistd.h>
+
+namespace surd {
+
+/// Bytes of memory that this machine has.
+inline double machine_memory_bytes() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+}
+
+}  // namespace surd
