@@ -33,14 +33,22 @@ constexpr std::size_t register_bits = 8 * sizeof(kernels::Batch);
 constexpr std::size_t millions_of_kernel = register_bits < 256 ? 0 : register_bits < 512 ? 32 : 600;
 constexpr std::size_t millions_of_turned = register_bits < 256 ? 0 : register_bits < 512 ? 1 : 600;
 
-/// Whether the library chose kernels with wider registers than this build's.
-bool library_is_wider() {
-  static const bool wider = [] {
+/// Bits of the registers that the kernels of OpenBLAS's core use; 0 of another library's, which does not tell.
+std::size_t library_bits() {
+  static const std::size_t bits = [] {
     const std::string core = core_name();
-    return register_bits < 512 && (core == "SkylakeX" || core == "Cooperlake" || core == "SapphireRapids");
+    if (core == "SkylakeX" || core == "Cooperlake" || core == "SapphireRapids") return 512;
+    return core == "Haswell" || core == "Zen" ? 256 : 0;
   }();
-  return wider;
+  return bits;
 }
+
+/// Whether the library chose kernels with wider registers than this build's.
+bool library_is_wider() { return library_bits() > register_bits; }
+
+/// Whether it has taken a processor that is younger than itself for one with narrower registers: OpenBLAS 0.3.21 an
+/// EPYC of the fifth generation for a Haswell.
+bool library_is_narrower() { return register_bits == 512 && library_bits() == 256; }
 
 }  // namespace
 
@@ -51,6 +59,7 @@ bool by_kernel(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::si
   const std::size_t multiplications = m * n * k;
   if (millions_of_kernel == 0) return false;
   if (library_is_wider()) return !turn_a && turn_b && m >= 5 && k <= 32 && multiplications <= 10'000;
+  if (library_is_narrower()) return true;
   if (multiplications > 1'000'000 * (turn_a ? millions_of_turned : millions_of_kernel)) return false;
   if (register_bits < 512) return true;
   if (turn_b) return !turn_a && m >= (k <= 32 ? 5 : 12);
@@ -93,6 +102,8 @@ std::string division_of_products() {
   if (millions_of_kernel == 0) return "all by the library";
   if (library_is_wider())
     return "small attention scores by surd's kernel; else by the library, whose registers are wider";
+  if (library_is_narrower())
+    return fmt::format("all by surd's kernel, because the library has taken this processor for a {}", core_name());
   std::string text = fmt::format("by surd's kernel up to {} million multiplications", millions_of_kernel);
   if (millions_of_turned < millions_of_kernel) text += fmt::format(" ({} of a turned A)", millions_of_turned);
   if (register_bits >= 512) text += ", but for few rows, or sums of few products, that the library has kernels for";

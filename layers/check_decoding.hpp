@@ -17,7 +17,7 @@ struct CheckDecodingArguments {
 
 struct CheckDecodingResult {
   double worst = 0;   ///< largest relative deviation
-  std::string where;  ///< of that deviation
+  std::string where;  ///< of that deviation; "" where there is none
   bool passed = false;
 };
 

@@ -148,7 +148,6 @@ TEST_CASE("check_decoding tells a model that counts positions wrongly from one t
       const CheckDecodingResult result = check_decoding(model.transformer, Example::vocabulary);
       CAPTURE(result.where);
       CHECK(result.passed);
-      CHECK(result.worst > 0);
     }
   TransformerOptions options = small_options();
   attentions().add<ForgetfulAttention>("forgetful", "");
