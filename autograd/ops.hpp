@@ -16,7 +16,7 @@ namespace surd {
 Variable matmul(Variable a, Variable b);          ///< [m, k], [k, n] -> [m, n]
 Variable batched_matmul(Variable a, Variable b);  ///< [B, m, k], [B, k, n] -> [B, m, n]
 
-enum class Activation { none, relu, gelu, tanh, sigmoid, silu };
+enum class Activation { none, relu, gelu, gelu_tanh, tanh, sigmoid, silu };
 std::vector<std::string> names_of(Activation);
 
 /// y = activation(x W^T + b): x [..., in], W [out, in], b [out] or absent -> [..., out]
@@ -25,6 +25,7 @@ Variable linear(Variable x, Variable weight, Variable bias = {}, Activation acti
 Variable activate(Variable x, Activation activation);  ///< [...] -> [...]
 Variable relu(Variable x);                             ///< [...] -> [...]
 Variable gelu(Variable x);                             ///< [...] -> [...], exact: x Phi(x)
+Variable gelu_tanh(Variable x);                        ///< [...] -> [...], its approximation by tanh, as in GPT-2
 Variable tanh(Variable x);                             ///< [...] -> [...]
 Variable sigmoid(Variable x);                          ///< [...] -> [...]
 Variable silu(Variable x);                             ///< [...] -> [...], x sigmoid(x)
@@ -79,7 +80,8 @@ enum class SubtractMax { no, yes };
 Variable softmax(Variable x, SubtractMax subtract_max);
 Variable log_softmax(Variable x);  ///< over the last axis, [..., n] -> [..., n]
 
-/// (x - mean) / sqrt(var + epsilon) * gain + bias over the last axis: [..., n], [n], [n] -> [..., n]. Ba et al. 2016.
+/// (x - mean) / sqrt(var + epsilon) * gain + bias over the last axis: [..., n], [n] or absent, [n] or absent
+/// -> [..., n]. Ba et al. 2016.
 Variable layer_norm(Variable x, Variable gain, Variable bias, Real epsilon);
 /// x / sqrt(mean(x^2) + epsilon) * gain: [..., n], [n] or absent -> [..., n]. Zhang & Sennrich 2019.
 Variable rms_norm(Variable x, Variable gain, Real epsilon);

@@ -106,7 +106,7 @@ MultiHeadAttention::MultiHeadAttention(const Scope& scope, const AttentionPlace&
              {place.d_model, key_value_heads * head_width_, options.bias.value, Activation::none, options.init,
               fused_factor(options, place, key_value_heads * head_width_, false), options.bias_std}),
       output_(scope / "output", {place.d_model, place.d_model, options.bias.output, Activation::none, options.init,
-                                 options.output_gain, options.output_bias_std}),
+                                 options.output_gain.value(scope.sub_layers()), options.output_bias_std}),
       query_norm_(head_norm(scope / "query_norm", head_width_, options)),
       key_norm_(head_norm(scope / "key_norm", head_width_, options)),
       factor_(scope, "scores", options.scale, head_width_, options.absorb_scale ? ", absorbed into W_q" : "") {

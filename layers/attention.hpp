@@ -103,7 +103,7 @@ struct MultiHeadOptions {
   ProjectionBiases bias = true;
   InitOptions init = {};
   bool init_fused = false;
-  double output_gain = 1;
+  Deviation output_gain = Deviation::constant(1);
   Deviation bias_std = Deviation::constant(0);
   Deviation output_bias_std = Deviation::constant(0);
 
@@ -128,8 +128,9 @@ struct MultiHeadOptions {
       "whether Xavier's rule takes queries, keys and values for one matrix (keys and values, towards the source), as "
       "PyTorch and Sockeye do: all its rows count, and 1/sqrt(2) of the deviation is left",
       When{init.xavier(), "init.distribution is xavier_normal or xavier_uniform"});
-    f("output_gain", output_gain,
-      "factor on the initial output projection alone; fairseq starts it sqrt(2) larger than the other three", above(0));
+    output_gain_field(f, "output_gain", output_gain,
+                      "factor on the initial output projection alone, over the sub-layers of the stack: GPT-2 has "
+                      "inv_sqrt_dim, 1/sqrt(2 layers), fairseq sqrt(2)");
     bias_std_field(f, "bias_std", bias_std,
                    "standard deviation of the initial biases of queries, keys and values, uniform, over the fan-in",
                    When{bias.query || bias.key || bias.value, "bias names query, key or value"});

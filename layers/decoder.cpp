@@ -126,8 +126,9 @@ Variable DecoderBlock::step(Variable x, BlockCache& cache, std::size_t position,
 }
 
 Decoder::Decoder(const Scope& scope, std::size_t blocks, const BlockArguments& arguments) : Module(scope) {
+  const Scope stack = scope.among_sub_layers(blocks * (arguments.attend_to_source ? 3 : 2));
   for (std::size_t i = 0; i < blocks; ++i)
-    blocks_.push_back(std::make_unique<DecoderBlock>(scope / i, scope, arguments));
+    blocks_.push_back(std::make_unique<DecoderBlock>(stack / i, stack, arguments));
   if (arguments.norm.placement == NormPlacement::pre)
     norm_ = arguments.norm.kind.make(scope / "norm", arguments.d_model);
 }

@@ -15,8 +15,9 @@ Variable EncoderBlock::operator()(Variable x, const AttentionMask& mask) const {
 }
 
 Encoder::Encoder(const Scope& scope, std::size_t blocks, const BlockArguments& arguments) : Module(scope) {
+  const Scope stack = scope.among_sub_layers(2 * blocks);
   for (std::size_t i = 0; i < blocks; ++i)
-    blocks_.push_back(std::make_unique<EncoderBlock>(scope / i, scope, arguments));
+    blocks_.push_back(std::make_unique<EncoderBlock>(stack / i, stack, arguments));
   if (arguments.norm.placement == NormPlacement::pre)
     norm_ = arguments.norm.kind.make(scope / "norm", arguments.d_model);
 }

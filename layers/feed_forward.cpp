@@ -9,8 +9,8 @@ PositionWiseFeedForward::PositionWiseFeedForward(const Scope& scope, std::size_t
       inner_(scope / "inner", {d_model, options.width, options.bias, options.activation, options.init,
                                options.inner_gain, options.bias_std}),
       dropout_(scope / "dropout", options.dropout),
-      outer_(scope / "outer",
-             {options.width, d_model, options.bias, Activation::none, options.init, 1, options.bias_std}) {}
+      outer_(scope / "outer", {options.width, d_model, options.bias, Activation::none, options.init,
+                               options.outer_gain.value(scope.sub_layers()), options.bias_std}) {}
 
 Variable PositionWiseFeedForward::forward(Variable x) const { return outer_(dropout_(inner_(x))); }
 

@@ -26,15 +26,20 @@ struct PositionWiseOptions {
   InitOptions init = {};
   bool bias = true;
   double inner_gain = 1;
+  Deviation outer_gain = Deviation::constant(1);
   Deviation bias_std = Deviation::constant(0);
 
   void fields(Fields& f) {
     f("width", width, "width of the hidden layer", between(1, 1'000'000));
-    f("activation", activation, "after the first map; gelu is x Phi(x), not its approximation by tanh");
+    f("activation", activation, "after the first map; gelu is x Phi(x), gelu_tanh its approximation by tanh");
     f("dropout", dropout, "rate on the hidden layer", fraction());
     f("bias", bias, "whether the two maps have a bias");
     f("init", init, "initial weights of both maps");
     f("inner_gain", inner_gain, "factor on the initial weights of the first map alone", above(0));
+    output_gain_field(
+        f, "outer_gain", outer_gain,
+        "factor on those of the last map alone, over the sub-layers of the stack: GPT-2 has inv_sqrt_dim, "
+        "1/sqrt(2 layers)");
     bias_std_field(f, "bias_std", bias_std, "standard deviation of the initial biases, uniform, over the fan-in",
                    When{bias, "bias is true"});
   }

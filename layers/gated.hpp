@@ -10,16 +10,20 @@ struct GatedOptions {
   double dropout = 0;
   bool bias = false;
   InitOptions init = {};
+  Deviation outer_gain = Deviation::constant(1);
   Deviation bias_std = Deviation::constant(0);
 
   void fields(Fields& f) {
     f("width", width, "width of the hidden layer; there are three maps, so 2/3 of position_wise's has as many weights",
       at_least(1));
     f("activation", activation,
-      "of the gate: sigmoid is GLU, silu SwiGLU, gelu GEGLU (x Phi(x), not its approximation by tanh), relu ReGLU");
+      "of the gate: sigmoid is GLU, silu SwiGLU, gelu GEGLU (x Phi(x); gelu_tanh: its approximation by tanh), relu "
+      "ReGLU");
     f("dropout", dropout, "rate on the hidden layer", fraction());
     f("bias", bias, "whether the three maps have a bias; the paper has none");
     f("init", init, "initial weights of the three maps");
+    output_gain_field(f, "outer_gain", outer_gain,
+                      "factor on those of the last map alone, over the sub-layers of the stack");
     bias_std_field(f, "bias_std", bias_std, "standard deviation of the initial biases, uniform, over the fan-in",
                    When{bias, "bias is true"});
   }

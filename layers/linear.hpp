@@ -22,6 +22,13 @@ void bias_std_field(Fields& f, const char* name, Deviation& std, const char* hel
   f.rule(std.value(1) >= 0, name, "must not be negative");
 }
 
+/// Lists a field for the factor on the initial weights of the map that ends a sub-layer, over Scope::sub_layers().
+/// Radford et al. 2019 ("Language Models are Unsupervised Multitask Learners"), section 2.3, have 1/sqrt of them.
+inline void output_gain_field(Fields& f, const char* name, Deviation& gain, const char* help) {
+  f(name, gain, help);
+  f.rule(gain.value(1) > 0, name, "must be greater than 0");
+}
+
 /// y = activation(x W^T + b), W [out, in]; the bias starts uniform with a standard deviation of bias_std, usually 0.
 class Linear : public Module {
  public:

@@ -10,6 +10,12 @@ Scope Scope::operator/(std::string_view name) const {
   return child;
 }
 
+Scope Scope::among_sub_layers(std::size_t count) const {
+  Scope same = *this;
+  same.sub_layers_ = count;
+  return same;
+}
+
 void Scope::declare_factor(std::string_view name, std::string_view value) const {
   const std::pair<std::string, std::string> factor(name, value);
   if (std::find(factors_->begin(), factors_->end(), factor) == factors_->end()) factors_->push_back(factor);

@@ -24,6 +24,10 @@ class Scope {
 
   const std::string& path() const { return path_; }
 
+  /// The same place in a stack whose sub-layers, so many, add to one shortcut. 1 where nobody said.
+  Scope among_sub_layers(std::size_t count) const;
+  std::size_t sub_layers() const { return sub_layers_; }
+
   /// A new parameter "path.name". Its draws are keyed by (seed, "init", that name), so that they do not depend on which
   /// other parameters there are. The reference stays valid as long as the ParameterSet.
   Parameter& parameter(std::string_view name, const Shape& shape, const Initializer& initializer) const;
@@ -40,6 +44,7 @@ class Scope {
   std::string path_;
   ParameterSet* parameters_;
   std::uint64_t seed_;
+  std::size_t sub_layers_ = 1;
   std::shared_ptr<Factors> factors_;
 };
 

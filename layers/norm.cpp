@@ -6,12 +6,15 @@ namespace surd {
 
 LayerNorm::LayerNorm(const Scope& scope, std::size_t dimension, const Options& options)
     : Norm(scope),
-      weight_(scope.parameter("weight", {dimension}, constant(1))),
-      bias_(scope.parameter("bias", {dimension}, constant(0))),
+      weight_(options.gain ? &scope.parameter("weight", {dimension}, constant(1)) : nullptr),
+      bias_(options.bias ? &scope.parameter("bias", {dimension}, constant(0)) : nullptr),
       epsilon_(static_cast<Real>(options.epsilon)) {}
 
 Variable LayerNorm::forward(Variable x) const {
-  return layer_norm(x, x.tape().parameter(weight_), x.tape().parameter(bias_), epsilon_);
+  const auto variable = [&](Parameter* parameter) {
+    return parameter != nullptr ? x.tape().parameter(*parameter) : Variable();
+  };
+  return layer_norm(x, variable(weight_), variable(bias_), epsilon_);
 }
 
 RMSNorm::RMSNorm(const Scope& scope, std::size_t dimension, const Options& options)
@@ -35,7 +38,7 @@ Variable ScaleNorm::forward(Variable x) const {
 NormRegistry& norms() {
   static NormRegistry table = [] {
     NormRegistry built_in("norm");
-    built_in.add<LayerNorm>("layer_norm", "mean removed, variance one, learned gain and bias");
+    built_in.add<LayerNorm>("layer_norm", "mean removed, variance one, then a learned gain and bias");
     built_in.add<RMSNorm>("rms_norm", "mean square one, learned gain");
     built_in.add<ScaleNorm>("scale_norm", "fixed norm with one learned scale");
     return built_in;

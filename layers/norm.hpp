@@ -24,18 +24,29 @@ struct NormOptions {
   void fields(Fields& f) { f("epsilon", epsilon, "added to the variance (mean square) before the root", above(0)); }
 };
 
+struct LayerNormOptions : NormOptions {
+  bool gain = true;
+  bool bias = true;
+
+  void fields(Fields& f) {
+    NormOptions::fields(f);
+    f("gain", gain, "whether there is a learned gain a column");
+    f("bias", bias, "whether there is a learned bias a column");
+  }
+};
+
 /// (x - mean) / sqrt(var + epsilon) * weight + bias. Ba et al., arXiv 1607.06450.
 class LayerNorm : public Norm {
  public:
-  using Options = NormOptions;
+  using Options = LayerNormOptions;
   LayerNorm(const Scope& scope, std::size_t dimension, const Options& options);
 
  protected:
   Variable forward(Variable x) const override;
 
  private:
-  Parameter& weight_;
-  Parameter& bias_;
+  Parameter* weight_;  // null: none
+  Parameter* bias_;    // null: none
   Real epsilon_;
 };
 

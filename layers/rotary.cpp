@@ -3,7 +3,9 @@
 namespace surd {
 
 RotaryAttention::RotaryAttention(const Scope& scope, const AttentionPlace& place, const Options& options)
-    : MultiHeadAttention(scope, place, options), turns_(place.one_sequence()), base_(options.base) {
+    : MultiHeadAttention(scope, place, options.key_value_heads.value_or(place.heads), options),
+      turns_(place.one_sequence()),
+      base_(options.base) {
   const std::size_t width = place.d_model / place.heads;
   expect_option(width % 2 == 0, "model.heads",
                 "must divide model.d_model = {} into heads of an even width, of which rotary attention turns pairs; "

@@ -6,12 +6,16 @@ namespace surd {
 
 struct RotaryOptions : MultiHeadOptions {
   double base = 10000;
+  std::optional<std::size_t> key_value_heads;
 
   void fields(Fields& f) {
     MultiHeadOptions::fields(f);
     f("base", base,
       "pair i of a head, its columns 2i and 2i + 1, turns by base^(-2i / d_k) a position; in self-attention only",
       above(1));
+    f("key_value_heads", key_value_heads,
+      "heads of keys and values, each shared by as many heads of queries in a row; must divide model.heads [as many]",
+      at_least(1));
   }
 };
 

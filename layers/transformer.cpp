@@ -91,7 +91,7 @@ Transformer::Transformer(const Scope& scope, const TransformerOptions& options, 
       output_(scope / "output", options.embedding.tie == Tie::none ? nullptr : target_embedding_.get(),
               target_vocabulary, options.d_model, options.embedding) {
   if (!options.embedding.norm) return;
-  const NormOptions norm{options.embedding.norm_epsilon};
+  const LayerNormOptions norm{{options.embedding.norm_epsilon}};
   if (encoder_) source_norm_.emplace(scope / "source_embedding" / "norm", options.d_model, norm);
   target_norm_.emplace(scope / "target_embedding" / "norm", options.d_model, norm);
 }

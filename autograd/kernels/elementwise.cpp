@@ -9,6 +9,14 @@ namespace surd::kernels {
 namespace {
 constexpr Real inv_sqrt_2 = Real(0.70710678118654752440);
 constexpr Real inv_sqrt_2_pi = Real(0.39894228040143267794);
+constexpr Real two_sqrt_2_over_pi = Real(1.59576912160573071176);
+constexpr Real cubic = Real(0.044715);
+
+/// (1 + tanh(z)) / 2 = 1 / (1 + exp(-2 z)), z = sqrt(2 / pi) (u + 0.044715 u^3)
+Batch approximate_cumulative(Batch u) {
+  const Batch twice_z = Batch(two_sqrt_2_over_pi) * u * xsimd::fma(Batch(cubic) * u, u, Batch(Real(1)));
+  return Batch(Real(1)) / (Batch(Real(1)) + exp(-twice_z));
+}
 }  // namespace
 
 void accumulate(const Real* x, Real* y, std::size_t n) { add(x, y, y, n); }
@@ -67,6 +75,20 @@ void gelu_backward(const Real* x, const Real* dy, Real* dx, std::size_t n) {
         const Batch cumulative = Batch(Real(0.5)) * (Batch(Real(1)) + xsimd::erf(u * Batch(inv_sqrt_2)));
         const Batch density = Batch(inv_sqrt_2_pi) * xsimd::exp(Batch(Real(-0.5)) * u * u);
         return g * xsimd::fma(u, density, cumulative);
+      },
+      n, dx, x, dy);
+}
+
+void gelu_tanh(const Real* x, Real* y, std::size_t n) {
+  map([](Batch u) { return u * approximate_cumulative(u); }, n, y, x);
+}
+void gelu_tanh_backward(const Real* x, const Real* dy, Real* dx, std::size_t n) {
+  // With s the cumulative: s + u s (1 - s) 2 dz/du. Where s (1 - s) is 0, u^2 may have overflowed.
+  map(
+      [](Batch u, Batch g) {
+        const Batch s = approximate_cumulative(u), spread = s * (Batch(Real(1)) - s);
+        const Batch slope = Batch(two_sqrt_2_over_pi) * xsimd::fma(Batch(3 * cubic) * u, u, Batch(Real(1)));
+        return g * (s + xsimd::select(spread == Batch(Real(0)), Batch(Real(0)), u * spread * slope));
       },
       n, dx, x, dy);
 }

@@ -27,6 +27,9 @@ void relu_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);  ///
 /// GELU(x) = x Phi(x), exact (Hendrycks & Gimpel, arXiv 1606.08415).
 void gelu(const Real* x, Real* y, std::size_t n);
 void gelu_backward(const Real* x, const Real* dy, Real* dx, std::size_t n);
+/// GELU(x) ~ x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (the same, section 2), at most 5e-4 from it.
+void gelu_tanh(const Real* x, Real* y, std::size_t n);
+void gelu_tanh_backward(const Real* x, const Real* dy, Real* dx, std::size_t n);
 void tanh(const Real* x, Real* y, std::size_t n);
 void tanh_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);
 void sigmoid(const Real* x, Real* y, std::size_t n);

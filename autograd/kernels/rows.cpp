@@ -130,7 +130,13 @@ void layer_norm(const Real* x, const Real* gain, const Real* bias, Real epsilon,
     map([centre](Batch u) { return u - Batch(centre); }, n, y, x);
     const Real variance = dot(y, y, n) / static_cast<Real>(n);
     const Real inverse = 1 / std::sqrt(variance + epsilon);
-    map([inverse](Batch c, Batch g, Batch b) { return xsimd::fma(c * Batch(inverse), g, b); }, n, y, y, gain, bias);
+    if (gain != nullptr && bias != nullptr) {
+      map([inverse](Batch c, Batch g, Batch b) { return xsimd::fma(c * Batch(inverse), g, b); }, n, y, y, gain, bias);
+    } else {
+      scale(inverse, y, y, n);
+      if (gain != nullptr) multiply(y, gain, y, n);
+      if (bias != nullptr) add(y, bias, y, n);
+    }
     mean[r] = centre;
     inverse_deviation[r] = inverse;
   }
@@ -148,12 +154,17 @@ void layer_norm_backward(const Real* dy, const Real* gain, const Real* x, const 
       map([=](Batch t, Batch g, Batch u) { return xsimd::fma(g, normalized(u), t); }, n, dgain, dgain, dy, x);
     if (dbias != nullptr) accumulate(dy, dbias, n);
     if (dx == nullptr) continue;
-    const Real mean_g = dot(dy, gain, n) / static_cast<Real>(n);
+    const auto length = static_cast<Real>(n);
+    const Real mean_g = (gain != nullptr ? dot(dy, gain, n) : sum(dy, n)) / length;
     map([=](Batch u) { return normalized(u); }, n, dx, x);
-    const Real mean_gh =
-        sum([](Batch g, Batch w, Batch h) { return g * w * h; }, n, dy, gain, dx) / static_cast<Real>(n);
-    map([=](Batch g, Batch w, Batch h) { return Batch(inverse) * (g * w - Batch(mean_g) - h * Batch(mean_gh)); }, n, dx,
-        dy, gain, dx);
+    if (gain != nullptr) {
+      const Real mean_gh = sum([](Batch g, Batch w, Batch h) { return g * w * h; }, n, dy, gain, dx) / length;
+      map([=](Batch g, Batch w, Batch h) { return Batch(inverse) * (g * w - Batch(mean_g) - h * Batch(mean_gh)); }, n,
+          dx, dy, gain, dx);
+    } else {
+      const Real mean_gh = dot(dy, dx, n) / length;
+      map([=](Batch g, Batch h) { return Batch(inverse) * (g - Batch(mean_g) - h * Batch(mean_gh)); }, n, dx, dy, dx);
+    }
     dx += n;
   }
 }

@@ -26,10 +26,10 @@ void log_softmax_row(const Real* x, Real* y, std::size_t n);
 void log_softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);
 
 /// y = (x - mean) inverse_deviation * gain + bias, inverse_deviation = 1/sqrt(var + epsilon), with a mean and an
-/// inverse deviation for each row. y may not be x.
+/// inverse deviation for each row. y may not be x; gain may be null for 1, bias for 0.
 void layer_norm(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* mean,
                 Real* inverse_deviation, std::size_t rows, std::size_t n);
-/// Writes dx; adds to dgain and dbias. Any of the three may be null.
+/// Writes dx; adds to dgain and dbias. Any of the three may be null, and gain for 1.
 void layer_norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* mean,
                          const Real* inverse_deviation, Real* dx, Real* dgain, Real* dbias, std::size_t rows,
                          std::size_t n);

@@ -4,7 +4,9 @@
 
 namespace surd {
 
-std::vector<std::string> names_of(Activation) { return {"none", "relu", "gelu", "tanh", "sigmoid", "silu"}; }
+std::vector<std::string> names_of(Activation) {
+  return {"none", "relu", "gelu", "gelu_tanh", "tanh", "sigmoid", "silu"};
+}
 
 namespace {
 
@@ -17,6 +19,7 @@ void forward(Activation activation, const Real* x, Real* y, std::size_t n) {
     case Activation::none: break;
     case Activation::relu: return kernels::relu(x, y, n);
     case Activation::gelu: return kernels::gelu(x, y, n);
+    case Activation::gelu_tanh: return kernels::gelu_tanh(x, y, n);
     case Activation::tanh: return kernels::tanh(x, y, n);
     case Activation::sigmoid: return kernels::sigmoid(x, y, n);
     case Activation::silu: return kernels::silu(x, y, n);
@@ -24,7 +27,9 @@ void forward(Activation activation, const Real* x, Real* y, std::size_t n) {
 }
 
 /// Whether the derivative is taken at the activation's input; the others have one that follows from their result.
-bool saves_input(Activation activation) { return activation == Activation::gelu || activation == Activation::silu; }
+bool saves_input(Activation activation) {
+  return activation == Activation::gelu || activation == Activation::gelu_tanh || activation == Activation::silu;
+}
 
 /// `saved` is the activation's input or result, as saves_input() says.
 void backward(Activation activation, const Real* saved, const Real* dy, Real* dx, std::size_t n) {
@@ -32,6 +37,7 @@ void backward(Activation activation, const Real* saved, const Real* dy, Real* dx
     case Activation::none: break;
     case Activation::relu: return kernels::relu_backward(saved, dy, dx, n);
     case Activation::gelu: return kernels::gelu_backward(saved, dy, dx, n);
+    case Activation::gelu_tanh: return kernels::gelu_tanh_backward(saved, dy, dx, n);
     case Activation::tanh: return kernels::tanh_backward(saved, dy, dx, n);
     case Activation::sigmoid: return kernels::sigmoid_backward(saved, dy, dx, n);
     case Activation::silu: return kernels::silu_backward(saved, dy, dx, n);
@@ -98,6 +104,7 @@ Variable activate(Variable x, Activation activation) {
 
 Variable relu(Variable x) { return activate(x, Activation::relu); }
 Variable gelu(Variable x) { return activate(x, Activation::gelu); }
+Variable gelu_tanh(Variable x) { return activate(x, Activation::gelu_tanh); }
 Variable tanh(Variable x) { return activate(x, Activation::tanh); }
 Variable sigmoid(Variable x) { return activate(x, Activation::sigmoid); }
 Variable silu(Variable x) { return activate(x, Activation::silu); }

@@ -13,6 +13,8 @@ void expect_vector(const char* op, const char* what, Variable x, Variable vector
          vector.shape());
 }
 
+const Real* data_of(Variable vector) { return vector ? vector.value().data() : nullptr; }
+
 /// Where a kernel is to add a vector's gradient; null if nobody needs it.
 Real* cleared(BackwardPass& pass, Variable variable) {
   if (!pass.needs(variable)) return nullptr;
@@ -54,17 +56,17 @@ Variable log_softmax(Variable x) {
 
 Variable layer_norm(Variable x, Variable gain, Variable bias, Real epsilon) {
   expect_rows("layer_norm", x);
-  expect_vector("layer_norm", "gain", x, gain);
-  expect_vector("layer_norm", "bias", x, bias);
+  if (gain) expect_vector("layer_norm", "gain", x, gain);
+  if (bias) expect_vector("layer_norm", "bias", x, bias);
   const std::size_t rows = row_count(x.value()), n = row_length(x.value());
   Tensor y = empty_like(x.value()), mean(Shape{rows}), inverse_deviation(Shape{rows});
-  kernels::layer_norm(x.value().data(), gain.value().data(), bias.value().data(), epsilon, y.data(), mean.data(),
+  kernels::layer_norm(x.value().data(), data_of(gain), data_of(bias), epsilon, y.data(), mean.data(),
                       inverse_deviation.data(), rows, n);
   return x.tape().record(
       "layer_norm", std::move(y), {x, gain, bias},
       [=, mean = std::move(mean), inverse_deviation = std::move(inverse_deviation)](BackwardPass& pass) {
         Tensor dx = empty_like(x.value());
-        kernels::layer_norm_backward(pass.gradient().data(), gain.value().data(), x.value().data(), mean.data(),
+        kernels::layer_norm_backward(pass.gradient().data(), data_of(gain), x.value().data(), mean.data(),
                                      inverse_deviation.data(), pass.needs(x) ? dx.data() : nullptr, cleared(pass, gain),
                                      cleared(pass, bias), rows, n);
         pass.accumulate(x, std::move(dx));
@@ -76,12 +78,11 @@ Variable rms_norm(Variable x, Variable gain, Real epsilon) {
   if (gain) expect_vector("rms_norm", "gain", x, gain);
   const std::size_t rows = row_count(x.value()), n = row_length(x.value());
   Tensor y = empty_like(x.value()), inverse_rms(Shape{rows});
-  const auto weights = [gain] { return gain ? gain.value().data() : nullptr; };
-  kernels::rms_norm(x.value().data(), weights(), epsilon, y.data(), inverse_rms.data(), rows, n);
+  kernels::rms_norm(x.value().data(), data_of(gain), epsilon, y.data(), inverse_rms.data(), rows, n);
   return x.tape().record(
       "rms_norm", std::move(y), {x, gain}, [=, inverse_rms = std::move(inverse_rms)](BackwardPass& pass) {
         Tensor dx = empty_like(x.value());
-        kernels::rms_norm_backward(pass.gradient().data(), weights(), x.value().data(), inverse_rms.data(),
+        kernels::rms_norm_backward(pass.gradient().data(), data_of(gain), x.value().data(), inverse_rms.data(),
                                    pass.needs(x) ? dx.data() : nullptr, cleared(pass, gain), rows, n);
         pass.accumulate(x, std::move(dx));
       });

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/run/run_config.hpp"
+#include "experiments/interop/transformers_folder.hpp"
 
 #include <cstddef>
 #include <string>
@@ -25,16 +25,8 @@ inline constexpr Real never = -100;
 /// What a model has that Marian's architecture does not, one line each; empty where it can be written.
 std::vector<std::string> differences(const TransformerOptions& model);
 
-/// The options of an attention layer whose heads can be written one by one; null where it is of another kind.
-const MultiHeadOptions* attention_options(const TransformerOptions& model);
-
 /// Whether the positions are those that MarianMTModel computes by itself.
 bool has_own_positions(const TransformerOptions& model);
-
-/// The names that `activation_function` takes.
-std::string activation_name(Activation activation);
-/// Throws Error, naming `where`, for one that surd lacks.
-Activation activation_of(const std::string& name, const std::string& where);
 
 /// Every module with a weight and a bias beside embeddings and output: its path here and its path there.
 std::vector<std::pair<std::string, std::string>> modules(std::size_t encoder_layers, std::size_t decoder_layers);

@@ -3,10 +3,6 @@
 #include "data/sentence_piece.hpp"
 #include "experiments/interop/marian_config.hpp"
 #include "experiments/program/usage_error.hpp"
-#include "experiments/program/version.hpp"
-#include "train/storage/safetensors.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -26,11 +22,6 @@ std::size_t our_row(std::size_t row) {
   return row;
 }
 
-Tensor times(Tensor tensor, double factor) {
-  for (Real& value : tensor) value = static_cast<Real>(static_cast<double>(value) * factor);
-  return tensor;
-}
-
 /// The rows [V, d] of a vocabulary in the order of the folder's ids, times a factor, then zeros up to `rows`.
 Tensor in_their_order(const Tensor& table, double factor, std::size_t rows) {
   Tensor result = zeros({rows, row_length(table)});
@@ -40,22 +31,9 @@ Tensor in_their_order(const Tensor& table, double factor, std::size_t rows) {
   return result;
 }
 
-/// The rows [count width, ...] of heads, each `times` times in a row.
-Tensor repeated_heads(const Tensor& rows, std::size_t width, std::size_t times) {
-  Shape shape = rows.shape();
-  shape[0] *= times;
-  Tensor result(shape);
-  const std::size_t head = width * rows.size() / rows.shape()[0];
-  for (std::size_t h = 0; h * head < result.size(); ++h)
-    std::copy_n(rows.data() + h / times * head, head, result.data() + h * head);
-  return result;
-}
-
 class Export {
  public:
-  explicit Export(const OpenRun& run) : run_(run), model_(run.config.model) {
-    for (const Parameter& parameter : run.model.parameters()) parameters_[parameter.name] = &parameter.value;
-  }
+  explicit Export(const OpenRun& run) : run_(run), model_(run.config.model), weights_(run) {}
 
   std::map<std::string, std::string> files() {
     add_modules();
@@ -63,23 +41,16 @@ class Export {
     if (!has_own_positions(model_))
       for (const auto& [side, name] :
            {std::pair(ModelSide::source, "encoder"), std::pair(ModelSide::target, "decoder")})
-        tensors_[fmt::format("model.{}.embed_positions.weight", name)] = positions(side);
+        tensors_[fmt::format("model.{}.embed_positions.weight", name)] = weights_.positions(side, max_length());
     std::map<std::string, std::string> files = tokenizer_files();
-    TensorFileView view;
-    view.metadata = {{"format", "pt"}};  // transformers refuses a file that does not say so
-    for (const auto& [name, tensor] : tensors_) view.tensors.emplace_back(name, &tensor);
-    files["model.safetensors"] = encode_safetensors(view);
+    files["model.safetensors"] = encode_tensors(tensors_);
     files["config.json"] = config().dump(2) + "\n";
     files["generation_config.json"] = generation_config().dump(2) + "\n";
     return files;
   }
 
  private:
-  const Tensor& parameter(const std::string& name) const { return *parameters_.at(name); }
-  /// The value of a factor, which may have been learned: then it is the parameter "scale" of the module at `path`.
-  double factor(const std::string& path, const Scale& scale, std::size_t dimension) const {
-    return scale.learned() ? static_cast<double>(parameter(path + ".scale").data()[0]) : scale.value(dimension);
-  }
+  const Tensor& parameter(const std::string& name) const { return weights_.parameter(name); }
   std::size_t source_size() const { return run_.codec.source_vocabulary().size(); }
   std::size_t target_size() const { return run_.codec.target_vocabulary().size(); }
   /// Both tables have as many rows: MarianModel makes one out of the other.
@@ -88,19 +59,16 @@ class Export {
   bool separate_vocabularies() const { return run_.codec.source_vocabulary() != run_.codec.target_vocabulary(); }
 
   void add_modules() {
-    const MultiHeadOptions& attention = *attention_options(model_);
+    const MultiHeadOptions& attention = *plain_attention(model_);
     const std::size_t width = model_.d_model / model_.heads;
     const auto ends_in = [](const std::string& path, const std::string& end) {
       return path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
     };
     for (const auto& [ours, theirs] : modules(model_.encoder_layers, model_.decoder_layers)) {
       Tensor weight = parameter(ours + ".weight");
-      const auto own_bias = parameters_.find(ours + ".bias");
-      Tensor bias = own_bias != parameters_.end() ? *own_bias->second : zeros({weight.shape()[0]});
+      Tensor bias = weights_.bias(ours, weight.shape()[0]);
       if (ends_in(ours, "_attention.query")) {
-        const std::string path = ours.substr(0, ours.rfind('.'));
-        const double on_scores = attention.absorb_scale ? 1 : factor(path, attention.scale, width);
-        const double more = on_scores * std::sqrt(static_cast<double>(width));  // than the one that is there
+        const double more = weights_.query_factor(ours.substr(0, ours.rfind('.')), attention);
         weight = times(std::move(weight), more);
         bias = times(std::move(bias), more);
       }
@@ -119,10 +87,10 @@ class Export {
     const double root = std::sqrt(static_cast<double>(model_.d_model));
     scale_embedding_ = !options.scale.learned() && options.scale.value(model_.d_model) == root;
     const auto in_table = [&](const char* path) {
-      return scale_embedding_ ? 1 : factor(path, options.scale, model_.d_model);
+      return scale_embedding_ ? 1 : weights_.factor(path, options.scale, model_.d_model);
     };
     const double on_target = in_table("target_embedding");
-    const double on_logits = factor("output", options.logit_scale, model_.d_model);
+    const double on_logits = weights_.factor("output", options.logit_scale, model_.d_model);
     expect_usage(on_target != 0 || options.tie == Tie::none, run_.folder.path,
                  "its embeddings have a factor of 0, which nothing can undo where they are the output as well");
     const Tensor target = in_their_order(parameter("target_embedding.weight"), on_target, rows());
@@ -153,25 +121,7 @@ class Export {
     tensors_["final_logits_bias"] = std::move(bias);
   }
 
-  std::size_t max_length() const {
-    const std::size_t most = run_.model.transformer().max_length();
-    return most == static_cast<std::size_t>(-1) ? positions_where_none : most;
-  }
-
-  /// What is added to the embeddings of one side: [max_length, d_model].
-  Tensor positions(ModelSide side) const {
-    ParameterSet parameters;
-    const auto layer = model_.positions.make(Scope(parameters, 0) / "positions", model_.d_model);
-    for (Parameter& own : parameters) own.value = parameter(own.name);
-    TapeArguments arguments;
-    arguments.record = false;
-    Tape tape(arguments);
-    const Tape::OnSide on_side(tape, side);
-    const Variable table = (*layer)(tape, max_length());
-    Tensor result = zeros({max_length(), model_.d_model});
-    if (table) std::copy_n(table.value().data(), result.size(), result.data());
-    return result;
-  }
+  std::size_t max_length() const { return weights_.max_length(positions_where_none); }
 
   Json config() const {
     const auto& feed_forward = *model_.feed_forward.options_of<PositionWiseFeedForward>();
@@ -189,23 +139,22 @@ class Export {
       json[fmt::format("{}_ffn_dim", stack)] = feed_forward.width;
       json[fmt::format("{}_layerdrop", stack)] = 0.0;
     }
-    json.update(
-        Json{{"activation_function", activation_name(feed_forward.activation)},
-             {"dropout", model_.dropout},
-             {"attention_dropout", attention_options(model_)->dropout},
-             {"activation_dropout", feed_forward.dropout},
-             {"scale_embedding", scale_embedding_},
-             {"static_position_embeddings", true},
-             {"max_position_embeddings", max_length()},
-             {"share_encoder_decoder_embeddings", shared()},
-             {"tie_word_embeddings", model_.embedding.tie != Tie::none},
-             {"pad_token_id", pad},
-             {"bos_token_id", bos},
-             {"eos_token_id", eos},
-             {"decoder_start_token_id", bos},
-             {"forced_eos_token_id", eos},
-             {"torch_dtype", sizeof(Real) == 4 ? "float32" : "float64"},
-             {"surd", {{"version", version()}, {"git_commit", git_commit()}, {"config", to_yaml(run_.config)}}}});
+    json.update(Json{{"activation_function", activation_name(feed_forward.activation)},
+                     {"dropout", model_.dropout},
+                     {"attention_dropout", plain_attention(model_)->dropout},
+                     {"activation_dropout", feed_forward.dropout},
+                     {"scale_embedding", scale_embedding_},
+                     {"static_position_embeddings", true},
+                     {"max_position_embeddings", max_length()},
+                     {"share_encoder_decoder_embeddings", shared()},
+                     {"tie_word_embeddings", model_.embedding.tie != Tie::none},
+                     {"pad_token_id", pad},
+                     {"bos_token_id", bos},
+                     {"eos_token_id", eos},
+                     {"decoder_start_token_id", bos},
+                     {"forced_eos_token_id", eos},
+                     {"torch_dtype", real_name()},
+                     {"surd", origin_of(run_)}});
     return json;
   }
 
@@ -244,7 +193,7 @@ class Export {
 
   const OpenRun& run_;
   const TransformerOptions& model_;
-  std::map<std::string, const Tensor*> parameters_;
+  RunWeights weights_;
   std::map<std::string, Tensor> tensors_;  // as they are there
   bool scale_embedding_ = false;
 };
@@ -252,10 +201,7 @@ class Export {
 }  // namespace
 
 std::map<std::string, std::string> export_model(const OpenRun& run) {
-  const std::vector<std::string> problems = differences(run.config.model);
-  expect_usage(problems.empty(), run.folder.path,
-               "Marian's architecture cannot express this model:\n  {}\n--format safetensors writes any model",
-               fmt::join(problems, "\n  "));
+  expect_alike(run, "Marian", differences(run.config.model));
   return Export(run).files();
 }
 

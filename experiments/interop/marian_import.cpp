@@ -172,7 +172,7 @@ class Import {
                     "encoder and decoder differ in heads or width; surd has one number for both");
     model.dropout = number("dropout", 0);
     model.norm.placement = NormPlacement::post;
-    model.norm.kind.set<LayerNorm>(layer_norm_name, {norm_epsilon});
+    model.norm.kind.set<LayerNorm>(layer_norm_name, {{norm_epsilon}});
     model.embedding.tie = !flag("tie_word_embeddings", true) ? Tie::none : shared_tables() ? Tie::all : Tie::decoder;
     config_.require(model.embedding.tie != Tie::none || !shared_tables(),
                     "the tables of both sides are one and the output another, which surd does not have");

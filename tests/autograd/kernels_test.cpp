@@ -56,6 +56,15 @@ double deviation(const Kernel& kernel, const Exact& exact, bool positive = false
 long double normal_cdf(long double x) { return 0.5L * std::erfc(-x / std::sqrt(2.0L)); }
 long double normal_pdf(long double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1.0L)); }
 
+/// (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, and its derivative
+long double approximate_cdf(long double x) {
+  return 0.5L * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0L)) * (x + 0.044715L * x * x * x)));
+}
+long double approximate_pdf(long double x) {
+  const long double c = approximate_cdf(x);
+  return 2 * c * (1 - c) * std::sqrt(2 / std::acos(-1.0L)) * (1 + 3 * 0.044715L * x * x);
+}
+
 #define UNARY(call) [](const Real* a, const Real*, Real* y, std::size_t n) { call; }
 #define BINARY(call) [](const Real* a, const Real* b, Real* y, std::size_t n) { call; }
 #define EXACT(expression) [](long double a, [[maybe_unused]] long double b) -> long double { return expression; }
@@ -71,6 +80,7 @@ TEST_CASE("arithmetic kernels") {
 TEST_CASE("activation kernels") {
   CHECK(deviation(UNARY(kernels::relu(a, y, n)), EXACT(std::max(a, 0.0L))) == 0);
   CHECK(deviation(UNARY(kernels::gelu(a, y, n)), EXACT(a * normal_cdf(a))) <= erf_error);
+  CHECK(deviation(UNARY(kernels::gelu_tanh(a, y, n)), EXACT(a * approximate_cdf(a))) <= 8 * eps);
   CHECK(deviation(UNARY(kernels::tanh(a, y, n)), EXACT(std::tanh(a))) <= 4 * eps);
   CHECK(deviation(UNARY(kernels::sigmoid(a, y, n)), EXACT(1 / (1 + std::exp(-a)))) <= 4 * eps);
   CHECK(deviation(UNARY(kernels::exp(a, y, n)), EXACT(std::exp(a))) <= 4 * eps);
@@ -81,6 +91,8 @@ TEST_CASE("backward kernels of activations") {
   CHECK(deviation(BINARY(kernels::relu_backward(a, b, y, n)), EXACT(a > 0 ? b : 0)) == 0);
   CHECK(deviation(BINARY(kernels::gelu_backward(a, b, y, n)), EXACT(b * (normal_cdf(a) + a * normal_pdf(a)))) <=
         erf_error);
+  CHECK(deviation(BINARY(kernels::gelu_tanh_backward(a, b, y, n)),
+                  EXACT(b * (approximate_cdf(a) + a * approximate_pdf(a)))) <= 16 * eps);
   CHECK(deviation(BINARY(kernels::tanh_backward(a, b, y, n)), EXACT(b * (1 - a * a))) <= 8 * eps);
   CHECK(deviation(BINARY(kernels::sigmoid_backward(a, b, y, n)), EXACT(b * a * (1 - a))) <= 4 * eps);
 }
@@ -154,7 +166,8 @@ TEST_CASE("an element's result does not depend on its place") {
     }
   };
   for (const double value : {0.1, 1.7, 30.0}) {
-    for (const auto kernel : {kernels::gelu, kernels::tanh, kernels::sigmoid, kernels::exp, kernels::log})
+    for (const auto kernel :
+         {kernels::gelu, kernels::gelu_tanh, kernels::tanh, kernels::sigmoid, kernels::exp, kernels::log})
       check(kernel, static_cast<Real>(value));
   }
 }
@@ -173,6 +186,16 @@ TEST_CASE("activations at the ends of the range") {
   CHECK(at(kernels::sigmoid, -1000) == 0);
   CHECK(at(kernels::gelu, 1000) == 1000);
   CHECK(at(kernels::gelu, -1000) == 0);
+  CHECK(at(kernels::gelu_tanh, 1e20) == static_cast<double>(static_cast<Real>(1e20)));
+  CHECK(at(kernels::gelu_tanh, -1e20) == 0);
+  const auto slope = [](double value) {
+    const Real x = static_cast<Real>(value), one = 1;
+    Real dx = 0;
+    kernels::gelu_tanh_backward(&x, &one, &dx, 1);
+    return static_cast<double>(dx);
+  };
+  CHECK(slope(1e20) == 1);
+  CHECK(slope(-1e20) == 0);
   CHECK(at(kernels::exp, -inf) == 0);
   CHECK(at(kernels::exp, inf) == inf);
   CHECK(at(kernels::log, 0) == -inf);
@@ -186,8 +209,8 @@ TEST_CASE("activations at the ends of the range") {
 }
 
 TEST_CASE("NaN passes through every activation") {
-  for (const auto kernel :
-       {kernels::relu, kernels::gelu, kernels::tanh, kernels::sigmoid, kernels::exp, kernels::log}) {
+  for (const auto kernel : {kernels::relu, kernels::gelu, kernels::gelu_tanh, kernels::tanh, kernels::sigmoid,
+                            kernels::exp, kernels::log}) {
     for (std::size_t n = 1; n <= 40; ++n) {
       Reals x(n, 1), y(n);
       x[n / 2] = std::numeric_limits<Real>::quiet_NaN();

@@ -62,6 +62,8 @@ TEST_CASE("gradients of linear") {
   check(
       "linear gelu", [](V v) { return linear(v[0], v[1], v[2], Activation::gelu); }, cases);
   check(
+      "linear gelu_tanh", [](V v) { return linear(v[0], v[1], v[2], Activation::gelu_tanh); }, cases);
+  check(
       "linear tanh", [](V v) { return linear(v[0], v[1], v[2], Activation::tanh); }, cases);
   check(
       "linear sigmoid", [](V v) { return linear(v[0], v[1], v[2], Activation::sigmoid); }, cases);
@@ -75,6 +77,8 @@ TEST_CASE("gradients of activations") {
       "relu", [](V v) { return relu(v[0]); }, one);
   check(
       "gelu", [](V v) { return gelu(v[0]); }, one);
+  check(
+      "gelu_tanh", [](V v) { return gelu_tanh(v[0]); }, one);
   check(
       "tanh", [](V v) { return tanh(v[0]); }, one);
   check(
@@ -191,6 +195,12 @@ TEST_CASE("gradients of softmax and norms") {
   check(
       "layer_norm, one vector as gain and bias", [](V v) { return layer_norm(v[0], v[1], v[1], Real(0.1)); },
       with_gain);
+  check(
+      "layer_norm without bias", [](V v) { return layer_norm(v[0], v[1], {}, Real(0.1)); }, with_gain);
+  check(
+      "layer_norm without gain", [](V v) { return layer_norm(v[0], {}, v[1], Real(0.1)); }, with_gain);
+  check(
+      "layer_norm without both", [](V v) { return layer_norm(v[0], {}, {}, Real(0.1)); }, one);
   check("layer_norm(x, x, x)", [](V v) { return layer_norm(v[0], v[0], v[0], Real(0.1)); },
         {{{1}}, {{2}}, {{5}}, {{17}}, {{33}}});
   check(

@@ -257,6 +257,10 @@ TEST_CASE("softmax and norms by hand") {
   CHECK(test::largest_difference(layer_norm(y, gain, bias, 3).value(),
                                  tensor_of({2, 2}, {-0.5, 5, 0.5 - 8 / std::sqrt(19.0), 40 / std::sqrt(19.0)})) <
         tolerance);
+  CHECK(test::largest_difference(layer_norm(y, {}, bias, 0).value(), tensor_of({2, 2}, {-0.5, 1, -0.5, 1})) <
+        tolerance);
+  CHECK(test::largest_difference(layer_norm(y, gain, {}, 0).value(), tensor_of({2, 2}, {-2, 10, -2, 10})) < tolerance);
+  CHECK(test::largest_difference(layer_norm(y, {}, {}, 0).value(), tensor_of({2, 2}, {-1, 1, -1, 1})) < tolerance);
   CHECK(test::largest_difference(rms_norm(y, gain, 0).value(),
                                  tensor_of({2, 2}, {2 / std::sqrt(5.0), 30 / std::sqrt(5.0), -2, 10})) < tolerance);
   CHECK(test::largest_difference(rms_norm(y, {}, 9).value(),

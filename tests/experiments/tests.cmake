@@ -55,6 +55,7 @@ surd_precompile(surd_report_fixture program)
 target_link_libraries(test_study PRIVATE surd_report_fixture)
 
 surd_tests(interop IN experiments/interop LIBRARY commands FLOAT
+  causal_export_test.cpp
   interop_test.cpp)
 surd_tests(commands IN experiments/commands FLOAT
   alignment_test.cpp

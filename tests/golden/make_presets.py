@@ -14,6 +14,8 @@ is stored was made with PyTorch 1.13 of Debian bookworm and Python 3.11:
     pip install flax==0.12.7 jax==0.10.2   # in an environment of its own, for it needs NumPy 2
     pip install --no-deps tensor2tensor==1.15.7, and tensorflow==1.15.5   # for Python 3.7: TENSORFLOW1_PYTHON names it
 
+but for the decoders alone: with PyTorch 2.15 and transformers 5.23.0.
+
 A file PRESET.safetensors has two parts. A small model with random parameters, biases and the norms' gains too:
 
     parameter.NAME   F32  the parameters, under surd's names; the ids below are surd's too
@@ -36,13 +38,17 @@ d2l-pytorch                 GitHub 23d7a5a               yes                   y
 fairseq                     GitHub 3d262bb               yes                   yes
 fairseq-bart                GitHub 3d262bb               yes                   yes
 flax-wmt                    GitHub, tag v0.12.7          yes (3)               yes, normal biases apart
-gemma                       PyPI, transformers 4.40.2    the decoder (4)       the decoder
-hf-marian                   PyPI, transformers 4.40.2    yes (5)               yes
+gemma                       PyPI, transformers 5.23.0    yes                   yes
+gpt-2                       PyPI, transformers 5.23.0    yes                   yes
+hf-marian                   PyPI, transformers 4.40.2    yes (4)               yes
 joeynmt                     PyPI, joeynmt 2.3.0          yes                   yes
+llama                       PyPI, transformers 5.23.0    yes (5)               yes
 marian                      PyPI, pymarian 1.12.42       scores (6)            yes
+nanogpt                     GitHub 3adf61e               yes                   yes
+olmo                        PyPI, transformers 5.23.0    yes                   yes
 opennmt-py                  PyPI, OpenNMT-py 3.5.1       yes                   yes
 sockeye-3                   PyPI, sockeye 3.1.34         yes                   yes
-t5                          PyPI, transformers 4.40.2    yes (5)               yes
+t5                          PyPI, transformers 4.40.2    yes (4)               yes
 transformers-without-tears  GitHub c2dfaaa               yes (7)               yes
 xlm                         GitHub cd281d3               yes (8)               yes
 tensor2tensor               PyPI, tensor2tensor 1.15.7   yes (9)               yes
@@ -51,8 +57,8 @@ tensor2tensor               PyPI, tensor2tensor 1.15.7   yes (9)               y
     is not the preset's where a norm's input is small, so that none is.
 (2) Without the start token before a source.
 (3) Its padding token starts a target: the two rows are equal.
-(4) Surd's attention to the source is given a zero output matrix; both have the exact GELU.
-(5) <s> starts a target, not the padding token.
+(4) <s> starts a target, not the padding token.
+(5) With one head of keys and values.
 (6) To six decimals. It starts from a vector of zeros: a row of zeros for <s>, which with padding has no probability.
 (7) Without language embeddings and without its mask over logits; rows of norm 1.
 (8) Without language embeddings.
@@ -72,7 +78,8 @@ from make_golden import BOS, write_safetensors
 
 SEED = 11
 MODULES = {  # in originals/
-    "huggingface": ["t5", "hf-marian", "gemma"],
+    "huggingface": ["t5", "hf-marian"],
+    "decoders": ["gpt-2", "nanogpt", "llama", "gemma", "olmo"],
     "toolkits": ["joeynmt", "opennmt-py", "sockeye-3", "xlm"],
     "fairseq_models": ["fairseq", "fairseq-bart"],
     "single_files": ["annotated-transformer", "csordas-ped", "d2l-pytorch", "transformers-without-tears"],
@@ -92,8 +99,9 @@ class Sizes:
     target_vocabulary: int
     positions: int  # the longest sequence
 
-    def settings(self):
-        return [f"model.d_model={self.d_model}", f"model.heads={self.heads}", f"model.encoder_layers={self.layers}",
+    def settings(self, decoder_only):
+        encoder = "model.kind=decoder_only" if decoder_only else f"model.encoder_layers={self.layers}"
+        return [f"model.d_model={self.d_model}", f"model.heads={self.heads}", encoder,
                 f"model.decoder_layers={self.layers}", f"model.feed_forward.width={self.width}"]
 
 
@@ -281,10 +289,10 @@ def make(kind, preset, folder):
             draws.setdefault(name, []).append(slot.get())
     tensors.update({f"initial.{name}": statistics(values) for name, values in draws.items()})
     write_safetensors(folder / f"{preset}.safetensors", tensors, {
-        "original": kind.source, **({"decoder_only": "true"} if kind.decoder_only else {}),
-        "settings": " ".join(small.settings() + extra_settings(kind, longest)),
+        "original": kind.source,
+        "settings": " ".join(small.settings(kind.decoder_only) + extra_settings(kind, longest)),
         "source_vocabulary": str(small.source_vocabulary), "target_vocabulary": str(small.target_vocabulary),
-        "initial_settings": " ".join(large.settings() + extra_settings(kind, 128)),
+        "initial_settings": " ".join(large.settings(kind.decoder_only) + extra_settings(kind, 128)),
         "initial_source_vocabulary": str(large.source_vocabulary),
         "initial_target_vocabulary": str(large.target_vocabulary)})
     print(f"{preset}: {kind.source}, {len(values)} parameters")

@@ -111,13 +111,48 @@ TEST_CASE("output_gain multiplies the initial output projection and no other") {
   MultiHeadOptions options;
   Bench plain, larger;
   const MultiHeadAttention layer(plain.scope / "attention", plain.place(d, 4), options);
-  options.output_gain = 2;
+  options.output_gain = Deviation::constant(2);
   const MultiHeadAttention other(larger.scope / "attention", larger.place(d, 4), options);
   for (const char* name : {"query", "key", "value", "output"}) {
     const std::string weight = fmt::format("attention.{}.weight", name);
     CHECK(is_multiple(larger.parameters.find(weight).value, plain.parameters.find(weight).value,
                       name == std::string("output") ? 2 : 1));
   }
+}
+
+TEST_CASE("a gain over the sub-layers is that of the stack's depth, whose last maps alone it multiplies") {
+  const auto models = [](const TransformerOptions& options, double expected) {
+    TransformerOptions scaled = options;
+    MultiHeadOptions attention;
+    attention.output_gain = Scale::Rule::inv_sqrt_dim;
+    scaled.attention = test::attention(attention);
+    PositionWiseOptions feed_forward{12};
+    feed_forward.outer_gain = Scale::Rule::inv_sqrt_dim;
+    scaled.feed_forward = test::feed_forward(feed_forward);
+    Model plain(options), deep(scaled);
+    for (const Parameter& parameter : plain.parameters) {
+      CAPTURE(parameter.name);
+      const auto ends_in = [&](const std::string& end) {
+        return parameter.name.size() > end.size() &&
+               parameter.name.compare(parameter.name.size() - end.size(), end.size(), end) == 0;
+      };
+      const bool last = ends_in("attention.output.weight") || ends_in("feed_forward.outer.weight");
+      const Tensor& value = deep.parameters.find(parameter.name).value;
+      double here = 0, there = 0;
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        here += std::fabs(static_cast<double>(value.data()[i]));
+        there += std::fabs(static_cast<double>(parameter.value.data()[i]));
+      }
+      CHECK(here == doctest::Approx(there * (last ? expected : 1)).epsilon(1e-6));
+    }
+  };
+  TransformerOptions options = test::decoder_only(small_options());
+  options.decoder_layers = 8;
+  models(options, 0.25);  // 1/sqrt(2 8)
+  options = small_options();
+  options.encoder_layers = 3;
+  options.decoder_layers = 2;
+  models(options, 1 / std::sqrt(6.0));  // 2 3 and 3 2
 }
 
 TEST_CASE("the options of a Transformer reach every attention layer") {

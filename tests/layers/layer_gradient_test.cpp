@@ -21,8 +21,8 @@ void check(const std::string& name, Bench& bench, const Layer& layer, const Shap
       [&](std::uint64_t seed) { return std::vector<Tensor>{random_tensor(shape, seed)}; }, &bench.parameters);
 }
 
-const std::vector<Activation> activations = {Activation::none, Activation::relu, Activation::gelu, Activation::tanh,
-                                             Activation::sigmoid};
+const std::vector<Activation> activations = {Activation::none,      Activation::relu, Activation::gelu,
+                                             Activation::gelu_tanh, Activation::tanh, Activation::sigmoid};
 
 TEST_CASE("gradients of Linear") {
   for (const Activation activation : activations) {

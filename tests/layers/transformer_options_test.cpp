@@ -62,6 +62,14 @@ TEST_CASE("every option changes the loss: none is declared and never read") {
       {"norm.kind rms_norm", [](O& o) { o.norm.kind.select("rms_norm"); }},
       {"norm.kind scale_norm", [](O& o) { o.norm.kind.select("scale_norm"); }},
       {"layer_norm epsilon", [](O& o) { o.norm.kind.set<LayerNorm>("layer_norm", {0.1}); }},
+      {"layer_norm gain",
+       [](O& o) {
+         o.norm.kind.set<LayerNorm>("layer_norm", {{1e-5}, false});
+       }},
+      {"layer_norm bias",
+       [](O& o) {
+         o.norm.kind.set<LayerNorm>("layer_norm", {{1e-5}, true, false});
+       }},
       {"rms_norm epsilon", [](O& o) { o.norm.kind.set<RMSNorm>("rms_norm", {0.1}); }},
       {"scale_norm epsilon", [](O& o) { o.norm.kind.set<ScaleNorm>("scale_norm", {0.1}); }},
       {"embedding.tie none", [](O& o) { o.embedding.tie = Tie::none; }},
@@ -112,9 +120,15 @@ TEST_CASE("every option changes the loss: none is declared and never read") {
       {"attention.init", attention([&](MultiHeadOptions& o) { o.init = other_init; })},
       {"attention.init.gain", attention([](MultiHeadOptions& o) { o.init.gain = 0.7; })},
       {"attention.init_fused", attention([](MultiHeadOptions& o) { o.init_fused = true; })},
-      {"attention.output_gain", attention([](MultiHeadOptions& o) { o.output_gain = 0.7; })},
+      {"attention.output_gain", attention([](MultiHeadOptions& o) { o.output_gain = Deviation::constant(0.7); })},
+      {"attention.output_gain of depth",
+       attention([](MultiHeadOptions& o) { o.output_gain = Scale::Rule::inv_sqrt_dim; })},
       {"feed_forward.width", feed_forward([](PositionWiseOptions& o) { o.width = 13; })},
       {"feed_forward.activation", feed_forward([](PositionWiseOptions& o) { o.activation = Activation::gelu; })},
+      {"feed_forward.activation gelu_tanh",
+       feed_forward([](PositionWiseOptions& o) { o.activation = Activation::gelu_tanh; })},
+      {"feed_forward.outer_gain",
+       feed_forward([](PositionWiseOptions& o) { o.outer_gain = Scale::Rule::inv_sqrt_dim; })},
       {"feed_forward.dropout", feed_forward([](PositionWiseOptions& o) { o.dropout = 0.3; })},
       {"feed_forward.bias", feed_forward([](PositionWiseOptions& o) { o.bias = false; })},
       {"feed_forward.bias_std", feed_forward([](PositionWiseOptions& o) { o.bias_std = Scale::Rule::inv_sqrt_dim; })},

@@ -79,8 +79,8 @@ TEST_CASE("gradients of attention with a bias a bucket of distances") {
 }
 
 TEST_CASE("gradients of GatedFeedForward") {
-  for (const Activation gate :
-       {Activation::none, Activation::relu, Activation::gelu, Activation::tanh, Activation::sigmoid, Activation::silu})
+  for (const Activation gate : {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh,
+                                Activation::tanh, Activation::sigmoid, Activation::silu})
     for (const bool bias : {false, true}) {
       Bench bench;
       const GatedFeedForward layer(bench.scope / "feed_forward", 6, {11, gate, bias ? 0.3 : 0, bias});
@@ -119,6 +119,9 @@ TEST_CASE("gradients of the attention layers") {
   grouped.key_value_heads = 2;
   check_attention<MultiQueryAttention>("multi_query in groups", grouped);
   check_attention<RotaryAttention>("rotary", {});
+  RotaryOptions turned;
+  turned.key_value_heads = 2;
+  check_attention<RotaryAttention>("rotary in groups", turned);
   check_attention<AlibiAttention>("alibi", {});
   RelativeBiasOptions few;
   few.buckets = 4, few.max_distance = 3;

@@ -101,6 +101,28 @@ TEST_CASE("multi_query has one head of keys and values, and says so where they d
         "model.attention.key_value_heads: must divide model.heads = 4; got 3");
 }
 
+TEST_CASE("rotary attention whose heads share keys and values is that of copies of these") {
+  RotaryOptions options;
+  Bench all, few;
+  const RotaryAttention copied(all.scope / "attention", all.place(16, 4), options);
+  options.key_value_heads = 2;
+  const RotaryAttention shared(few.scope / "attention", few.place(16, 4), options);
+  test::perturb(few.parameters);
+  for (Parameter& parameter : all.parameters) {
+    const Tensor& value = few.parameters.find(parameter.name).value;
+    const bool is_shared = value.size() < parameter.value.size();
+    CHECK(is_shared == (test::contains(parameter.name, ".key.") || test::contains(parameter.name, ".value.")));
+    const std::size_t head = is_shared ? value.size() / 2 : value.size();
+    for (std::size_t i = 0; i < parameter.value.size(); ++i)
+      parameter.value.data()[i] = value.data()[is_shared ? i / (2 * head) * head + i % head : i];
+  }
+  Tape tape;
+  const Variable x = tape.input(random_tensor({2, 5, 16}, 1));
+  AttentionMask causal;
+  causal.causal = true;
+  CHECK(largest_difference(shared(x, x, causal).value(), copied(x, x, causal).value()) < rounding);
+}
+
 TEST_CASE("rotary turns pair i at position p by p base^(-2i / d_k) and keeps lengths") {
   Tape tape;
   const Tensor x = random_tensor({1, 2, 8}, 1);  // two heads of two pairs

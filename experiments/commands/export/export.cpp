@@ -2,6 +2,7 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/export/csv.hpp"
 #include "experiments/commands/shared_arguments.hpp"
+#include "experiments/interop/causal_export.hpp"
 #include "experiments/interop/marian_export.hpp"
 #include "experiments/interop/model_file.hpp"
 #include "experiments/program/exit_code.hpp"
@@ -19,8 +20,8 @@
 namespace surd {
 namespace {
 
-enum class ExportFormat { safetensors, marian, csv };
-std::vector<std::string> names_of(ExportFormat) { return {"safetensors", "marian", "csv"}; }
+enum class ExportFormat { safetensors, marian, gpt2, llama, csv };
+std::vector<std::string> names_of(ExportFormat) { return {"safetensors", "marian", "gpt2", "llama", "csv"}; }
 
 struct ExportArguments : RunArguments {
   ExportFormat format = ExportFormat::safetensors;
@@ -30,8 +31,8 @@ struct ExportArguments : RunArguments {
     RunArguments::fields(f);
     f("format", format,
       "safetensors: one file with the parameters, the config and the vocabularies; marian: a folder for MarianMTModel "
-      "and MarianTokenizer of transformers (docs/interop.md); csv: the numbers of metrics.jsonl, a row a logged "
-      "update");
+      "and MarianTokenizer of transformers (docs/interop.md); gpt2, llama: a folder for AutoModelForCausalLM, of a "
+      "decoder alone; csv: the numbers of metrics.jsonl, a row a logged update");
     f("out", out, "the file or the folder to write [csv: standard output]", Unit{"path"});
     f.rule(format == ExportFormat::csv || !out.empty(), "out", "must be given; only csv goes to standard output");
   }
@@ -61,6 +62,10 @@ int export_command(const ExportArguments& arguments) {
           "vocab.json alone\n");
     if (run.config.task.make()->format().lowercase)
       to_stderr("note: MarianTokenizer does not put text into lower case, as this run does; do that before\n");
+    return exit_done;
+  }
+  if (arguments.format == ExportFormat::gpt2 || arguments.format == ExportFormat::llama) {
+    write_folder(arguments.out, arguments.format == ExportFormat::gpt2 ? export_gpt2(run) : export_llama(run));
     return exit_done;
   }
   expect_output_file("--out", arguments.out, {".safetensors"});

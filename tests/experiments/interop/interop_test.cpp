@@ -185,7 +185,7 @@ TEST_CASE("models that cannot be imported are told with a way out, and leave not
   with("encoder_layers", 1, "'model.encoder.layers.1.fc1.bias' is no tensor of the model that config.json describes");
   with("encoder_layers", 3, "has no tensor 'model.encoder.layers.2.self_attn.q_proj.weight'");
   with("decoder_attention_heads", 2, "encoder and decoder differ in heads or width");
-  with("activation_function", "gelu_new", "'activation_function' is gelu_new; surd has linear, relu");
+  with("activation_function", "mish", "'activation_function' is mish; surd has linear, relu");
   with("vocab_size", 5, "is not below the 5 of config.json");
   with("eos_token_id", 1, "two of the special tokens of config.json are one");
   with("max_position_embeddings", 0, "'max_position_embeddings' is 0");

@@ -132,6 +132,33 @@ def test_marian(folder, data, program):
     return folder / "marian-0"
 
 
+def test_causal(folder, data, program):
+    """Texts without sources, in words."""
+    files = ", ".join(f"{split}: {data.source}" for split in ("train", "valid", "test"))
+    task = f"task: {{name: text, {files}}}\n"
+    sizes = "kind: decoder_only, d_model: 32, heads: 4"
+    models = {
+        ("gpt2", "the preset"): "extends: gpt-2\nmodel: {d_model: 32, heads: 4, dropout: 0}\n",
+        ("gpt2", "other factors"): f"model: {{{sizes}, attention: {{name: multi_query, scale: 0.7, bias: false}},\n"
+                                   "  positions: {kind: sinusoidal, scale: 0.5},\n"
+                                   "  embedding: {tie: all, scale: 3, logit_scale: inv_sqrt_dim}}\n",
+        ("llama", "the preset"): "extends: llama\nmodel: {d_model: 32, heads: 4, attention: {key_value_heads: 2}}\n",
+        ("llama", "other factors"): f"model: {{{sizes}, norm: {{kind: rms_norm}}, positions: {{kind: none}},\n"
+                                    "  attention: {name: rotary, base: 100, scale: 0.7}, embedding: {tie: all, scale: 3},\n"
+                                    "  feed_forward: {name: gated, activation: gelu_tanh, bias: true}}\n"}
+    for i, ((architecture, name), model) in enumerate(models.items()):
+        extends = model.startswith("extends")
+        first, rest = model.split("\n", 1) if extends else ("", model)
+        path = trained(folder, f"texts-{i}", (first + "\n" if extends else "") + task + rest)
+        there = folder / f"causal-{i}"
+        run(SURD, "export", path, "--format", architecture, "--out", there)
+        lines = run(SURD, "score", path, "--target", data.source, stderr=subprocess.DEVNULL).splitlines()
+        theirs = run(sys.executable, "-c", program, there, input="\n".join(data.sources) + "\n",
+                     stderr=subprocess.DEVNULL).splitlines()
+        compare(f"{architecture}, {name}", [json.loads(line)["log_probs"] for line in lines],
+                [[float(word) for word in line.split()] for line in theirs])
+
+
 def test_import(folder, data, exported, program):
     """A model that transformers made, with the vocabulary of an exported one and Marian's own first token."""
     torch.manual_seed(7)
@@ -152,13 +179,14 @@ def test_import(folder, data, exported, program):
 
 
 def main():
-    one_file, marian = programs()
+    one_file, marian, causal = programs()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         data = Data(folder)
         test_one_file(folder, data, one_file)
         exported = test_marian(folder, data, marian)
         test_import(folder, data, exported, marian)
+        test_causal(folder, data, causal)
 
 
 main()

@@ -56,6 +56,10 @@ const std::map<std::string, Expected>& ledger() {
       {"t5", {always(1), always(0), nullptr}},
       {"flax-wmt", {always(1), sinusoidal, always(root_two)}},
       {"gemma", {[](double d) { return 0.02 * std::sqrt(d); }, always(0), nullptr}},
+      {"gpt-2", {always(0.02), always(0.02), always(1)}},
+      {"nanogpt", {always(0.02), always(0.02), always(1)}},
+      {"llama", {always(0.02), always(0), nullptr}},
+      {"olmo", {always(0.02), always(0), nullptr}},
       {"d2l-pytorch",
        {[](double d) { return std::sqrt(d); }, sinusoidal, [](double d) { return 22.6 * std::sqrt(d / 256); }}},
       {"transformers-without-tears", {always(1), sinusoidal, always(root_two)}},
@@ -153,12 +157,14 @@ TEST_CASE("every preset is a base to extend, and trains") {
   for (const auto& [name, expected] : ledger()) {
     CAPTURE(name);
     // copy has one vocabulary for both sides, as presets that tie everything need
+    const bool encoder = preset_of_width(name, 16).model.kind == ModelKind::encoder_decoder;
     const std::string config = folder.write(name + ".yaml", "extends: " + name + R"(
 task: {name: copy, train_size: 40, valid_size: 4, test_size: 4}
-model: {d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 32}}
+model: {d_model: 16, heads: 2, decoder_layers: 1, feed_forward: {width: 32}}
 train: {updates: 2, batch_size: 8, evaluate_every: 2, evaluate_sequences: 2, checkpoint_every: 2}
 )");
-    const test::Outcome outcome = test::program("train " + config + " --out " + folder.path(name));
+    const test::Outcome outcome = test::program("train " + config + (encoder ? " --set model.encoder_layers=1" : "") +
+                                                " --out " + folder.path(name));
     CAPTURE(outcome.output);
     CHECK(outcome.exit_code == 0);
   }

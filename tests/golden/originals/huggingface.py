@@ -1,7 +1,6 @@
-"""transformers: T5, Marian and Gemma. The presets were read in 4.57.6; 4.40.2 is the last for PyTorch 1."""
+"""transformers: T5 and Marian. The presets were read in 4.57.6; 4.40.2 is the last for PyTorch 1."""
 import transformers
-from transformers import GemmaConfig, GemmaForCausalLM, MarianConfig, MarianMTModel, T5Config, \
-    T5ForConditionalGeneration
+from transformers import MarianConfig, MarianMTModel, T5Config, T5ForConditionalGeneration
 
 from make_golden import BOS, EOS, PAD
 from make_presets import Original, source_mask
@@ -81,37 +80,4 @@ def blocks(original, model):
             original.norm(f"{stack}.{i}.feed_forward_residual.norm", layer.final_layer_norm)
 
 
-class Gemma(Original):
-    """A decoder alone. Surd's is made one: its attention to the source gives zeros; its encoder is not compared. GELU
-    is the exact one on both sides. Its norm computes in float32."""
-    source = VERSION
-    decoder_only = True
-    embedding_factor = staticmethod(lambda d: d ** 0.5)
-
-    def __init__(self, sizes):
-        super().__init__(sizes)
-        self.model = GemmaForCausalLM(GemmaConfig(
-            vocab_size=sizes.target_vocabulary, hidden_size=sizes.d_model, intermediate_size=sizes.width,
-            num_hidden_layers=sizes.layers, num_attention_heads=sizes.heads, num_key_value_heads=sizes.heads,
-            head_dim=sizes.d_model // sizes.heads, hidden_activation="gelu", attn_implementation="eager",
-            pad_token_id=PAD, bos_token_id=BOS, eos_token_id=EOS)).eval()
-        d, half = sizes.d_model, sizes.d_model // sizes.heads // 2
-        # surd turns neighbouring columns of a head, the original columns half a head apart
-        turned = [2 * half * (r // (2 * half)) + r % (2 * half) // 2 + half * (r % 2) for r in range(d)]
-        self.slot("target_embedding.weight", self.model.model.embed_tokens.weight)
-        for i, layer in enumerate(self.model.model.layers):
-            path, attention = f"decoder.{i}", layer.self_attn
-            self.slot(f"{path}.self_attention.query.weight", attention.q_proj.weight, rows=turned)
-            self.slot(f"{path}.self_attention.key.weight", attention.k_proj.weight, rows=turned)
-            self.linears(f"{path}.self_attention", [("value", attention.v_proj), ("output", attention.o_proj)])
-            self.linears(f"{path}.feed_forward", [("gate", layer.mlp.gate_proj), ("inner", layer.mlp.up_proj),
-                                                  ("outer", layer.mlp.down_proj)])
-            self.slot(f"{path}.self_attention_residual.norm.weight", layer.input_layernorm.weight, offset=1.0)
-            self.slot(f"{path}.feed_forward_residual.norm.weight", layer.post_attention_layernorm.weight, offset=1.0)
-        self.slot("decoder.norm.weight", self.model.model.norm.weight, offset=1.0)
-
-    def log_probabilities(self, batch):
-        return self.model(input_ids=batch["target_input"]).logits.log_softmax(-1)
-
-
-ORIGINALS = {"t5": T5, "hf-marian": Marian, "gemma": Gemma}
+ORIGINALS = {"t5": T5, "hf-marian": Marian}
