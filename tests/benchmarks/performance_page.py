@@ -24,8 +24,9 @@ def shape_table(shapes):
     lines = head(["shape", "vocabulary", "d_model", "heads", "feed-forward", "layers", "pairs",
                   "source, target positions"])
     for s in shapes:
+        layers = f"{s['layers']}+{s['layers']}" if s["source_length"] > 0 else f"{s['layers']}, a decoder alone"
         lines.append(row([s["name"], f"{s['vocabulary']:,}", str(s["d_model"]), str(s["heads"]),
-                          f"{s['feed_forward_width']:,}", f"{s['layers']}+{s['layers']}", str(s["batch_size"]),
+                          f"{s['feed_forward_width']:,}", layers, str(s["batch_size"]),
                           f"{s['source_length']}, {s['target_length']}"]))
     return lines
 

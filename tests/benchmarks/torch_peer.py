@@ -5,7 +5,7 @@
 
 The shapes are those that `surd bench shapes` prints.
 
-Pre-LN encoder-decoder, one embedding matrix tied three ways, ReLU, label smoothing 0.1, clipping at norm 1, Adam; written
+Pre-LN encoder-decoder, or a decoder alone where a shape has no sources, one embedding matrix tied three ways, ReLU, label smoothing 0.1, clipping at norm 1, Adam; written
 as people write it, with scaled_dot_product_attention where this PyTorch has it. Beam search runs the decoder over the
 whole prefix at each position, as one does without a cache.
 """
@@ -62,10 +62,12 @@ class Layer(nn.Module):
     def add(self, x, y):
         return x + functional.dropout(y, self.rate, self.training)
 
-    def forward(self, x, mask, memory=None):
-        """An encoder's layer, or a decoder's where there is a memory; the mask hides padding of the source."""
+    def forward(self, x, mask, memory=None, causal=False):
+        """An encoder's layer, or a decoder's where there is a memory; the mask hides padding of the source. Causal without
+        a memory it is that of a decoder alone."""
+        causal = causal or memory is not None
         y = self.norms[0](x)
-        x = self.add(x, self.self_attention(y, y, mask if memory is None else None, causal=memory is not None))
+        x = self.add(x, self.self_attention(y, y, None if causal else mask, causal=causal))
         if memory is not None:
             x = self.add(x, self.cross_attention(self.norms[1](x), memory, mask))
         return self.add(x, self.outer(functional.relu(self.inner(self.norms[-1](x)))))
@@ -102,6 +104,20 @@ class Translator(nn.Module):
     def forward(self, source, target, source_mask):
         hidden = self.decode(target, self.encode(source, source_mask), source_mask)
         return functional.linear(hidden, self.embedding.weight)
+
+
+class LanguageModel(Translator):
+    """A decoder alone."""
+
+    def __init__(self, vocabulary, width, heads, inner, layers, rate):
+        super().__init__(vocabulary, width, heads, inner, 0, rate)
+        self.decoder = nn.ModuleList([Layer(width, heads, inner, rate, False) for _ in range(layers)])
+
+    def forward(self, source, target, source_mask):
+        x = self.embed(target)
+        for layer in self.decoder:
+            x = layer(x, None, causal=True)
+        return functional.linear(self.decoder_norm(x), self.embedding.weight)
 
 
 def start_as_surd_does(model):
@@ -158,7 +174,8 @@ def shape_of(arguments):
 
 def step(arguments):
     vocabulary, width, heads, inner, layers, batch, source_length, target_length = shape_of(arguments)
-    model = Translator(vocabulary, width, heads, inner, layers, arguments.dropout).train()
+    kind = Translator if source_length > 0 else LanguageModel
+    model = kind(vocabulary, width, heads, inner, layers, arguments.dropout).train()
     forward = torch.compile(model) if arguments.compile else model
     adam = fastest_adam(model)
     source = torch.randint(4, vocabulary, (batch, source_length))

@@ -17,17 +17,22 @@ constexpr auto yes = blas::Transpose::yes;
 StepProducts::StepProducts(const BenchShape& shape) {
   const std::size_t d = shape.d_model, f = shape.feed_forward_width, layers = shape.layers;
   const std::size_t source = shape.batch_size * shape.source_length, target = shape.batch_size * shape.target_length;
-  projections = {{source, d, d, 4 * layers},  // self-attention of the encoder: q, k, v and output
-                 {source, d, f, layers},     {source, f, d, layers},
-                 {target, d, d, 6 * layers},  // self-attention of the decoder; q and output of its cross-attention
-                 {source, d, d, 2 * layers},  // keys and values of the cross-attention
-                 {target, d, f, layers},     {target, f, d, layers}};
+  if (shape.source_length == 0) {
+    projections = {{target, d, d, 4 * layers}, {target, d, f, layers}, {target, f, d, layers}};
+    attentions = {{shape.target_length, shape.target_length, layers}};
+  } else {
+    projections = {{source, d, d, 4 * layers},  // self-attention of the encoder: q, k, v and output
+                   {source, d, f, layers},     {source, f, d, layers},
+                   {target, d, d, 6 * layers},  // self-attention of the decoder; q and output of its cross-attention
+                   {source, d, d, 2 * layers},  // keys and values of the cross-attention
+                   {target, d, f, layers},     {target, f, d, layers}};
+    attentions = {{shape.source_length, shape.source_length, layers},
+                  {shape.target_length, shape.target_length, layers},
+                  {shape.target_length, shape.source_length, layers}};
+  }
   const std::size_t rows = std::min<std::size_t>(target, 256);  // at a time, as projection_cross_entropy does it
   projections.push_back({rows, d, shape.vocabulary, target / rows});
   if (target % rows > 0) projections.push_back({target % rows, d, shape.vocabulary, 1});
-  attentions = {{shape.source_length, shape.source_length, layers},
-                {shape.target_length, shape.target_length, layers},
-                {shape.target_length, shape.source_length, layers}};
 }
 
 LibraryProducts::LibraryProducts(const BenchShape& shape) : shape_(shape), products_(shape) {

@@ -15,7 +15,8 @@ const std::vector<BenchShape>& bench_shapes() {
   static const std::vector<BenchShape> shapes = {
       {"toy-32", 64, 32, 4, 128, 2, 64, 12, 13},        {"toy-64", 64, 64, 4, 256, 2, 64, 12, 13},
       {"toy-128", 64, 128, 4, 512, 2, 64, 12, 13},      {"toy-256", 64, 256, 8, 1024, 2, 64, 12, 13},
-      {"m30k-256", 8000, 256, 8, 1024, 3, 128, 16, 17}, {"base-512", 8000, 512, 8, 2048, 6, 32, 32, 33}};
+      {"m30k-256", 8000, 256, 8, 1024, 3, 128, 16, 17}, {"base-512", 8000, 512, 8, 2048, 6, 32, 32, 33},
+      {"text-128", 5000, 128, 4, 512, 4, 256, 0, 16},   {"text-256", 8000, 256, 8, 1024, 6, 32, 0, 128}};
   return shapes;
 }
 
@@ -30,6 +31,7 @@ const BenchShape& find_bench_shape(std::string_view name) {
 
 TransformerOptions bench_model_options(const BenchShape& shape, double dropout) {
   TransformerOptions options;
+  if (shape.source_length == 0) options.kind = ModelKind::decoder_only;
   options.d_model = shape.d_model;
   options.heads = shape.heads;
   options.encoder_layers = options.decoder_layers = shape.layers;
@@ -56,7 +58,7 @@ Batch bench_batch(const BenchShape& shape, std::uint64_t seed) {
   std::vector<SentencePair> pairs(shape.batch_size);
   std::vector<std::size_t> indices;
   for (SentencePair& pair : pairs) {
-    pair.source = tokens(shape.source_length);
+    pair.source = tokens(shape.source_length);      // none, where a decoder alone learns texts
     pair.target = tokens(shape.target_length - 1);  // bos and eos come with the batch
     indices.push_back(indices.size());
   }

@@ -15,7 +15,7 @@ namespace surd {
 struct BenchShape {
   std::string name;
   std::size_t vocabulary, d_model, heads, feed_forward_width, layers;  ///< layers: of the encoder, and of the decoder
-  std::size_t batch_size, source_length, target_length;
+  std::size_t batch_size, source_length, target_length;                ///< source_length 0: a decoder alone
 
   /// Positions of one batch, source and target.
   std::size_t positions() const { return batch_size * (source_length + target_length); }
@@ -26,7 +26,8 @@ const std::vector<BenchShape>& bench_shapes();
 /// Throws UsageError, with the names there are, where there is no such shape.
 const BenchShape& find_bench_shape(std::string_view name);
 
-/// The model whose speed is measured: pre-LN, one embedding matrix tied three ways, sinusoidal positions, ReLU.
+/// The model whose speed is measured: pre-LN, one embedding matrix tied three ways, sinusoidal positions, ReLU; a
+/// decoder alone where a batch has no sources.
 TransformerOptions bench_model_options(const BenchShape& shape, double dropout);
 
 /// A batch of random tokens without padding.

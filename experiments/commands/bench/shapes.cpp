@@ -35,7 +35,8 @@ int bench_shapes_command(const BenchShapesArguments& arguments) {
                              .dump());
     else
       fmt::print("{:<9} {:>10} {:>7} {:>5} {:>12} {:>6} {:>5} {:>16}\n", s.name, with_commas(s.vocabulary), s.d_model,
-                 s.heads, with_commas(s.feed_forward_width), fmt::format("{0}+{0}", s.layers), s.batch_size,
+                 s.heads, with_commas(s.feed_forward_width),
+                 s.source_length == 0 ? fmt::format("{}", s.layers) : fmt::format("{0}+{0}", s.layers), s.batch_size,
                  fmt::format("{}, {}", s.source_length, s.target_length));
   }
   return exit_done;
