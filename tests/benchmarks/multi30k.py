@@ -1,11 +1,13 @@
 """Real translation at the published score: trains experiments/configs/multi30k.yaml, averages, translates the test split,
 scores it, and writes docs/multi30k.md. What is already made in RUNS is taken as it is, so that
-it can be interrupted, and seeds can be added; a run that was interrupted has no times.
+it can be interrupted, and seeds can be added; a run that was interrupted, or is not among --timed because the machine
+had other work beside it, has no times.
 
-    multi30k.py DATA [--seeds 1 2 3] [--runs runs/multi30k] [--surd PROGRAM] [--torch PYTHON] [--out docs/multi30k.md]
+    multi30k.py DATA [--seeds 1 2 3] [--timed 1 2 3] [--runs runs/multi30k] [--surd PROGRAM]
+                [--torch PYTHON [--torch-updates 5000]] [--out docs/multi30k.md]
 
 DATA holds train.en, train.de, valid.en, valid.de, test.en and test.de of Multi30k, tokenized, in lower case, cut into
-pieces that end in @@. With --torch, torch_multi30k.py makes the same training there.
+pieces that end in @@. With --torch, torch_multi30k.py makes the same training there, or its first updates.
 """
 import argparse
 import json
@@ -47,7 +49,7 @@ def trained(options, seed, reference):
         run([options.surd, "average", folder, "--last", 10])
         translate(options, folder, translations, "--checkpoint", "average", "--beam", 5)
         translate(options, folder, greedy, "--checkpoint", "last")
-    result = {"seed": seed, "translations": translations.read_text(encoding="utf-8").splitlines(),
+    result = {"seed": seed, "timed": seed in options.timed, "translations": translations.read_text(encoding="utf-8").splitlines(),
               "summary": json.loads((folder / "summary.json").read_text(encoding="utf-8")),
               "last, greedy": score(options, "bleu", greedy, reference, "--tokenize", "none")}
     for name, arguments in {"tokenized": ("bleu", "none"), "13a": ("bleu", "13a"), "chrf": ("chrf", None)}.items():
@@ -65,7 +67,8 @@ def peer(options, reference):
     log, translations = options.runs / "torch.jsonl", options.runs / "torch.de"
     if options.torch and not translations.exists():
         with open(log, "w", encoding="utf-8") as out:
-            run([options.torch, HERE / "torch_multi30k.py", options.data, "--out", translations], stdout=out)
+            run([options.torch, HERE / "torch_multi30k.py", options.data, "--updates", options.torch_updates, "--out",
+                 translations], stdout=out)
     if not translations.exists():
         return None
     records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
@@ -86,19 +89,43 @@ def spread(values):
     return f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"
 
 
+def has_times(result):
+    return result["timed"] and result["summary"]["resumed_at"] == 0
+
+
 def figures(result):
-    """Of a seed; times only where its run was not interrupted."""
+    """Of a seed; times only where they are its run's alone."""
     summary = result["summary"]
     cells = [result["seed"], *(f"{result[kind]['score']:.2f}" for kind in ("tokenized", "13a", "chrf")),
              f"{summary['updates']:,}"]
-    if summary["resumed_at"] > 0:
+    if not has_times(result):
         return cells + ["-"] * 4
     return cells + [f"{summary['wall_seconds'] / SECONDS_A_MINUTE:.1f}", f"{summary['tokens_per_second']:,.0f}",
                     f"{100 * summary['evaluation_share']:.1f} %", f"{summary['peak_memory_bytes'] / 1e6:,.0f}"]
 
 
+def beside_pytorch(ours, torch):
+    """After as many updates as PyTorch has made; translated only where that is the whole training."""
+    last, summary = torch["records"][-1], ours["summary"]
+    update = last["update"]
+    seconds, record = next((seconds, record) for seconds, record in ours["curve"] if record["update"] == update)
+    rows = [["surd", f"{update:,}", f"{seconds * (1 - summary['evaluation_share']) / SECONDS_A_MINUTE:.1f}",
+             f"{record['loss']:.3f}"],
+            ["PyTorch", f"{update:,}", f"{last['seconds'] / SECONDS_A_MINUTE:.1f}", f"{last['valid_loss']:.3f}"]]
+    heading = ["", "Updates", "Minutes", "Validation loss"]
+    lines = ["## Beside PyTorch", "",
+             "tests/benchmarks/torch_multi30k.py trains the same model on batches of the same size, without evaluations,",
+             f"by PyTorch {last['torch']} with {last['threads']} threads. Times are without evaluations."]
+    if update == summary["updates"]:
+        lines += ["Tokenized BLEU is of the last update, translated greedily."]
+        heading.append("BLEU, tok:none")
+        rows[0].append(f"{ours['last, greedy']['score']:.2f}")
+        rows[1].append(f"{torch['tokenized']['score']:.2f}")
+    return lines + [""] + table(heading, rows)
+
+
 def page(options, results, torch):
-    ours = next((r for r in results if r["summary"]["resumed_at"] == 0), None)
+    ours = next(filter(has_times, results), None)
     if ours is None:
         sys.exit("every run was interrupted, so that none has times; begin one again")
     summary = ours["summary"]
@@ -121,17 +148,7 @@ def page(options, results, torch):
     lines += ["The published figure is tokenized BLEU of rejoined pieces, without a signature; `tok:none` is its like. The files",
               "are tokenized and in lower case already, so that `tok:13a` of them is not what WMT prints either.", ""]
     if torch:
-        last = torch["records"][-1]
-        training = ours["summary"]["wall_seconds"] * (1 - ours["summary"]["evaluation_share"])
-        lines += ["## Beside PyTorch", "",
-                  "tests/benchmarks/torch_multi30k.py trains the same model on batches of the same size, without evaluations,",
-                  f"by PyTorch {last['torch']} with {last['threads']} threads. Tokenized BLEU is of the last update,",
-                  "translated greedily, and times are without evaluations:", ""]
-        lines += table(["", "Updates", "Minutes", "Validation loss", "BLEU, tok:none"],
-                       [["surd", f"{ours['summary']['updates']:,}", f"{training / SECONDS_A_MINUTE:.1f}",
-                         f"{ours['curve'][-1][1]['loss']:.3f}", f"{ours['last, greedy']['score']:.2f}"],
-                        ["PyTorch", f"{last['update']:,}", f"{last['seconds'] / SECONDS_A_MINUTE:.1f}",
-                         f"{last['valid_loss']:.3f}", f"{torch['tokenized']['score']:.2f}"]])
+        lines += beside_pytorch(ours, torch)
     lines += ["## BLEU and minutes", "",
               "Of captions of the validation split (`evaluate_sequences`), translated greedily, on the way (seed "
               f"{ours['seed']}):", ""]
@@ -153,9 +170,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--timed", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--runs", type=pathlib.Path, default=pathlib.Path("runs/multi30k"))
     parser.add_argument("--surd", default=SOURCE / "build" / "release" / "experiments" / "surd")
     parser.add_argument("--torch", metavar="PYTHON")
+    parser.add_argument("--torch-updates", type=int, default=5000)
     parser.add_argument("--out", type=pathlib.Path, default=SOURCE / "docs" / "multi30k.md")
     options = parser.parse_args()
     options.runs.mkdir(parents=True, exist_ok=True)
