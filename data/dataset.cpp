@@ -82,6 +82,7 @@ TextCodec::TextCodec(const TextFormat& format, SharedTokenizer source_tokenizer,
       one_sided_(format.one_sided),
       source_vocabulary_(std::move(source_vocabulary)),
       target_vocabulary_(std::move(target_vocabulary)) {
+  expect(!one_sided_ || shared_vocabulary_, "vocabulary", "of texts alone must be shared");
   expect(!shared_vocabulary_ || source_vocabulary_ == target_vocabulary_, "vocabulary",
          "source and target must have the same tokens where the vocabulary is shared; got different ones, of {} and {}",
          source_vocabulary_.size(), target_vocabulary_.size());

@@ -56,6 +56,8 @@ class TextCodec {
   /// Error for an id outside the vocabulary.
   std::string decode_source(const std::vector<TokenId>& ids) const;
   std::string decode_target(const std::vector<TokenId>& ids) const;
+  /// The same of tokens, which the vocabulary may lack.
+  std::string target_text(const std::vector<std::string>& tokens) const { return target_tokenizer_->text(tokens); }
 
   /// The text that a translation of the pair is compared with: its target as decode_target() writes a line, but with
   /// the words of the corpus even where the vocabulary lacks them.

@@ -84,6 +84,7 @@ class ProjectionBiases : public Word {
   ProjectionBiases() = default;
   ProjectionBiases(bool all) : query(all), key(all), value(all), output(all) {}  // NOLINT: implicit
 
+  bool any() const { return query || key || value || output; }
   std::string text() const override;
   bool parse(std::string_view text) override;
   std::vector<std::string> choices() const override;

@@ -35,7 +35,8 @@ struct LayerNormOptions : NormOptions {
   }
 };
 
-/// (x - mean) / sqrt(var + epsilon) * weight + bias. Ba et al., arXiv 1607.06450.
+/// (x - mean) / sqrt(var + epsilon) * weight + bias, either of which the options can leave out. Ba et al., arXiv
+/// 1607.06450.
 class LayerNorm : public Norm {
  public:
   using Options = LayerNormOptions;

@@ -22,7 +22,8 @@ struct Evaluation {
   double loss = 0;        ///< cross-entropy without label smoothing, nats a target token (eos included)
   double perplexity = 0;  ///< exp(loss)
   /// The loss of texts, which have no sources, in bits a byte of them, their line ends counted, which eos stands for:
-  /// it does not depend on what the tokens are. What stands for an unknown token is easier to tell than the token.
+  /// it compares models whose tokens differ. A text is what its tokens spell: blanks that a tokenizer joins, and what
+  /// it normalises, are not counted. What stands for an unknown token is easier to tell than the token.
   std::optional<double> bits_per_byte;
   /// Share of target tokens that have the largest logit, given the true prefix. A token that the vocabulary lacks is
   /// never right: whoever predicts unk does not say which.

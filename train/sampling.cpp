@@ -76,13 +76,12 @@ std::vector<SampledText> sample(const Transformer& model, const std::vector<Toke
     writings.push_back(
         {i, before.back(), random::Sequence(random::Stream(arguments.seed, "sample", "text", first + i))});
   before.pop_back();
-  std::vector<TokenId> ids;
-  for (std::size_t i = 0; i < count; ++i) ids.insert(ids.end(), before.begin(), before.end());
 
   TapeArguments inference;
   inference.record = inference.training = false;
   Tape tape(inference);
-  DecoderCache cache = model.start(tape, {ids, count, before.size()}, std::vector<std::size_t>(count, before.size()));
+  DecoderCache cache = model.start(tape, {before, 1, before.size()}, {before.size()});
+  cache.select(std::vector<std::size_t>(count, 0));
   const std::size_t limit = std::min(arguments.max_length, model.max_length() - prompt.size());
   for (std::size_t length = 1; !writings.empty(); ++length) {
     std::vector<TokenId> last;

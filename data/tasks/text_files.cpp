@@ -7,8 +7,8 @@
 namespace surd {
 namespace {
 
-/// The path, once it is known that what the file holds has place in memory: its text and, of each character where these
-/// are the tokens, an id.
+/// The path, once it is known that what the file holds has place in memory, as far as its size tells: its text and, of
+/// each character where these are the tokens, an id.
 const std::string& fitting(const std::string& option, const std::string& path) {
   constexpr double bytes_per_byte = 8, gib = 1 << 30;
   std::error_code unknown;
@@ -16,7 +16,7 @@ const std::string& fitting(const std::string& option, const std::string& path) {
   if (unknown) return path;  // a pipe, or nothing that can be read
   const double needed = bytes_per_byte * static_cast<double>(size), there = machine_memory_bytes();
   expect_option(needed <= there, option,
-                "'{}' has {:.1f} GiB, and all of it is held in memory, as up to {:.1f} GiB; this machine has {:.1f}: "
+                "'{}' has {:.1f} GiB, and all of it is held in memory, as some {:.1f} GiB; this machine has {:.1f}: "
                 "name a smaller file",
                 path, static_cast<double>(size) / gib, needed / gib, there / gib);
   return path;
@@ -27,7 +27,7 @@ const std::string& fitting(const std::string& option, const std::string& path) {
 void TextFilesOptions::fields(Fields& f) {
   f.choice("subwords", "kind", subwords, "how a line becomes tokens");
   f("lowercase", lowercase, "put all text into lower case first, that which the run is used on later as well");
-  f("max_length", max_length, "lines with more tokens, on either side of a pair, are left out and counted",
+  f("max_length", max_length, "lines with more tokens, and pairs that have one, are left out and counted",
     between(1, 1e5), Unit{"tokens"});
   f("min_frequency", min_frequency,
     "a token must occur this often in the training split to get an entry; others are unknown, and never count as right",
@@ -68,7 +68,7 @@ auto OptionFile::attempt(const char* way_out, Read read) -> decltype(read()) {
 OptionFile::OptionFile(const std::string& option, const std::string& path)
     : option_("task." + option),
       lines_(attempt("name a file that can be read, with '/' first or from the folder surd is run in",
-                     [&] { return LineReader(fitting(option_, path)); })) {}
+                     [&, &fits = fitting(option_, path)] { return LineReader(fits); })) {}
 
 bool OptionFile::next(std::string& line) {
   return attempt("mend that line (iconv turns other encodings into UTF-8), or name another file",

@@ -68,6 +68,11 @@ void print(const EvalArguments& arguments, const Evaluation& result) {
 int eval_command(const EvalArguments& arguments) {
   blas::initialize();
   OpenRun run(arguments.run, arguments.checkpoint);
+  const EvalArguments defaults;
+  expect_usage(!run.codec.one_sided() ||
+                   (arguments.beam == defaults.beam && arguments.length_penalty == defaults.length_penalty &&
+                    arguments.normalization == defaults.normalization && arguments.tokenize == defaults.tokenize),
+               arguments.run, "is of texts alone, which are not translated: remove what says how");
   const Corpus corpus = run.config.task.make()->load(run.config.seed);
   const Dataset dataset(corpus, run.codec);
   const auto* pairs = as_usage([&] { return &dataset.split(arguments.split); });

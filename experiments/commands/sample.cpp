@@ -27,15 +27,16 @@ struct SampleArguments : RunArguments {
 
   void fields(Fields& f) {
     RunArguments::fields(f);
-    f("prompt", prompt, "what each text begins with", Unit{"text"});
-    f("count", count, "how many texts; more of them do not change the first", between(1, 1e6));
+    f("prompt", prompt, "what each text begins with; blanks at its end do not count", Unit{"text"});
+    f("count", count, "how many texts; more of them do not change the first, but for rounding", between(1, 1e6));
     f("temperature", temperature, "logits are divided by it; 0: always the likeliest token", between(0, 1000));
     f("top_k", top_k, "draw from so many likeliest tokens [all]", at_least(1), Unit{"tokens"});
     f("top_p", top_p,
       "draw from the fewest likeliest tokens that together have this probability, of those that --top-k leaves",
       Range{0, 1, false, true});
     f("max_length", max_length,
-      "a text is cut after so many tokens behind the prompt, its end counted [the model's longest sequence]",
+      "a text is cut after so many tokens behind the prompt, its end counted [as long as the model has place, and at "
+      "most as long as the texts of the task]",
       between(1, 1e6), Unit{"tokens"});
     f("seed", seed, "of the draws: the same seed writes the same texts");
     f("json", json,
@@ -43,23 +44,25 @@ struct SampleArguments : RunArguments {
       "itself (nats, the end counted), and whether it is finished, not cut");
   }
 
-  SamplingArguments sampling() const {
+  SamplingArguments sampling(const TextFormat& format) const {
     SamplingArguments how{seed, temperature, top_k, top_p};
-    if (max_length) how.max_length = *max_length;
+    constexpr std::size_t otherwise = 1024;
+    how.max_length = max_length.value_or(format.max_length.value_or(otherwise) + 1);
     return how;
   }
 };
 
-void print(const SampledText& text, const std::vector<TokenId>& prompt, const OpenRun& run, bool json) {
-  std::vector<TokenId> whole = prompt;
-  whole.insert(whole.end(), text.tokens.begin(), text.tokens.end());
-  const std::string line = run.codec.decode_target(whole);
+/// The words of the prompt are printed as they were given, even where the vocabulary lacks them.
+void print(const SampledText& text, const std::vector<std::string>& prompt, const OpenRun& run, bool json) {
+  std::vector<std::string> tokens;
+  for (const TokenId id : text.tokens) tokens.push_back(run.codec.target_vocabulary().token(id));
+  std::vector<std::string> whole = prompt;
+  whole.insert(whole.end(), tokens.begin(), tokens.end());
+  const std::string line = run.codec.target_text(whole);
   if (!json) {
     fmt::print("{}\n", line);
     return;
   }
-  std::vector<std::string> tokens;
-  for (const TokenId id : text.tokens) tokens.push_back(run.codec.target_vocabulary().token(id));
   fmt::print(
       "{}\n",
       nlohmann::ordered_json{
@@ -76,12 +79,14 @@ int sample_command(const SampleArguments& arguments) {
     expect_utf8(arguments.prompt);
     return run.codec.target_tokens_of_text(arguments.prompt);
   });
-  expect_fits(run, "--prompt", tokens.size() + 1);
+  const Transformer& model = run.model.transformer();
+  expect_usage(tokens.size() < model.max_length(), "--prompt",
+               "{} tokens; the model has place for {}, and one to write", tokens.size(), model.max_length() - 1);
+  const SamplingArguments how = arguments.sampling(run.config.task.make()->format());
   const std::vector<TokenId> prompt = token_ids(tokens, run.codec.target_vocabulary());
   for (std::size_t first = 0; first < arguments.count; first += evaluation_batch_size) {
     const std::size_t count = std::min(evaluation_batch_size, arguments.count - first);
-    for (const SampledText& text : sample(run.model.transformer(), prompt, first, count, arguments.sampling()))
-      print(text, prompt, run, arguments.json);
+    for (const SampledText& text : sample(model, prompt, first, count, how)) print(text, tokens, run, arguments.json);
     flush_output();
   }
   UnknownTokens unknown;

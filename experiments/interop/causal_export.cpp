@@ -76,9 +76,9 @@ class CausalExport {
   virtual Json config() const = 0;
   virtual void add_block(std::size_t i) = 0;
   /// The names there of the table of tokens, the table of positions ("": there is none), and the last norm.
-  virtual const char* table_name() const = 0;
-  virtual const char* positions_name() const { return ""; }
-  virtual const char* last_norm_name() const = 0;
+  virtual std::string table_name() const = 0;
+  virtual std::string positions_name() const { return ""; }
+  virtual std::string last_norm_name() const = 0;
   virtual std::size_t max_length() const = 0;
 
   bool tied() const { return model_.embedding.tie != Tie::none; }
@@ -109,14 +109,14 @@ class CausalExport {
     const double on_logits = weights_.factor("output", options.logit_scale, model_.d_model);
     expect_usage(on_tokens != 0 || !tied(), run_.folder.path,
                  "its embeddings have a factor of 0, which nothing can undo where they are the output as well");
-    tensors_[table_name()] = times(weight("target_embedding"), on_tokens);
-    if (!tied()) tensors_["lm_head.weight"] = times(weight("output"), on_logits);
+    tensors_[table_name()] = scaled(weight("target_embedding"), on_tokens);
+    if (!tied()) tensors_["lm_head.weight"] = scaled(weight("output"), on_logits);
     // Nothing but the logits reads what this norm gives.
     const double on_last_norm = tied() ? on_logits / on_tokens : 1;
     for (const char* name : {"weight", "bias"})
       if (const Tensor* own = weights_.find(std::string("decoder.norm.") + name))
-        tensors_[std::string(last_norm_name()) + "." + name] = times(*own, on_last_norm);
-    if (*positions_name() != '\0') tensors_[positions_name()] = weights_.positions(ModelSide::joined, max_length());
+        tensors_[last_norm_name() + "." + name] = scaled(*own, on_last_norm);
+    if (!positions_name().empty()) tensors_[positions_name()] = weights_.positions(ModelSide::joined, max_length());
   }
 
   Json generation_config() const {
@@ -141,9 +141,9 @@ class Gpt2Export : public CausalExport {
 
  private:
   std::string architecture() const override { return "GPT-2"; }
-  const char* table_name() const override { return "transformer.wte.weight"; }
-  const char* positions_name() const override { return "transformer.wpe.weight"; }
-  const char* last_norm_name() const override { return "transformer.ln_f"; }
+  std::string table_name() const override { return "transformer.wte.weight"; }
+  std::string positions_name() const override { return "transformer.wpe.weight"; }
+  std::string last_norm_name() const override { return "transformer.ln_f"; }
   std::size_t max_length() const override { return weights_.max_length(1024); }  // GPT2Config's default
 
   const LayerNormOptions* norm() const { return model_.norm.kind.options_of<LayerNorm>(); }
@@ -197,8 +197,8 @@ class Gpt2Export : public CausalExport {
       const Tensor& own = weight(module);
       const std::size_t share = model_.d_model / own.shape()[0];
       const double more = name == std::string("query") ? weights_.query_factor(attention, *plain_attention(model_)) : 1;
-      matrices.push_back(repeated_heads(times(own, more), head_width(), share));
-      biases.push_back(repeated_heads(times(weights_.bias(module, own.shape()[0]), more), head_width(), share));
+      matrices.push_back(repeated_heads(scaled(own, more), head_width(), share));
+      biases.push_back(repeated_heads(scaled(weights_.bias(module, own.shape()[0]), more), head_width(), share));
     }
     add_map(theirs + ".attn.c_attn", stacked(matrices), stacked(biases));
     add_map(theirs + ".attn.c_proj", attention + ".output");
@@ -217,14 +217,14 @@ class LlamaExport : public CausalExport {
 
  private:
   std::string architecture() const override { return "Llama"; }
-  const char* table_name() const override { return "model.embed_tokens.weight"; }
-  const char* last_norm_name() const override { return "model.norm"; }
+  std::string table_name() const override { return "model.embed_tokens.weight"; }
+  std::string last_norm_name() const override { return "model.norm"; }
   std::size_t max_length() const override { return weights_.max_length(2048); }  // LlamaConfig's default
 
   const NormOptions* norm() const { return model_.norm.kind.options_of<RMSNorm>(); }
   const RotaryOptions* attention() const { return model_.attention.options_of<RotaryAttention>(); }
   const GatedOptions* feed_forward() const { return model_.feed_forward.options_of<GatedFeedForward>(); }
-  bool attention_bias() const { return attention()->bias.text() != "false"; }
+  bool attention_bias() const { return attention()->bias.any(); }
 
   void require(Differences& found) const override {
     found.require(norm() != nullptr, "norm.kind", model_.norm.kind.name(), "there it is rms_norm");
@@ -270,7 +270,7 @@ class LlamaExport : public CausalExport {
       if (tensors_.count(other + "q_proj." + part) == 0) continue;
       Tensor& queries = tensors_[other + "q_proj." + part];
       Tensor& keys = tensors_[other + "k_proj." + part];
-      queries = in_halves(times(queries, more), head_width());
+      queries = in_halves(scaled(queries, more), head_width());
       keys = in_halves(keys, head_width());
     }
     for (const auto& [name, projection] :

@@ -69,8 +69,8 @@ class Export {
       Tensor bias = weights_.bias(ours, weight.shape()[0]);
       if (ends_in(ours, "_attention.query")) {
         const double more = weights_.query_factor(ours.substr(0, ours.rfind('.')), attention);
-        weight = times(std::move(weight), more);
-        bias = times(std::move(bias), more);
+        weight = scaled(std::move(weight), more);
+        bias = scaled(std::move(bias), more);
       }
       if (ends_in(ours, "_attention.key") || ends_in(ours, "_attention.value")) {
         const std::size_t share = model_.d_model / weight.shape()[0];
@@ -109,7 +109,7 @@ class Export {
       const std::string norm = fmt::format("model.decoder.layers.{}.final_layer_norm.", model_.decoder_layers - 1);
       if (on_logits != on_target)
         for (const char* name : {"weight", "bias"})
-          tensors_[norm + name] = times(std::move(tensors_[norm + name]), on_logits / on_target);
+          tensors_[norm + name] = scaled(std::move(tensors_[norm + name]), on_logits / on_target);
     }
     Tensor bias = zeros({1, rows()});
     for (std::size_t row = 0; row < rows(); ++row) {

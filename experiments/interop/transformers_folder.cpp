@@ -99,7 +99,7 @@ Tensor RunWeights::positions(ModelSide side, std::size_t length) const {
   return result;
 }
 
-Tensor times(Tensor tensor, double factor) {
+Tensor scaled(Tensor tensor, double factor) {
   for (Real& value : tensor) value = static_cast<Real>(static_cast<double>(value) * factor);
   return tensor;
 }

@@ -39,8 +39,8 @@ class RunWeights {
  public:
   explicit RunWeights(const OpenRun& run);
 
-  const Tensor& parameter(const std::string& name) const { return *parameters_.at(name); }
-  const Tensor* find(const std::string& name) const;  ///< null: there is none
+  const Tensor& parameter(const std::string& name) const { return *parameters_.at(name); }  ///< which must be there
+  const Tensor* find(const std::string& name) const;                                        ///< null: there is none
   /// A bias, or zeros where there is none.
   Tensor bias(const std::string& module, std::size_t size) const;
   /// The value of a factor, which may have been learned: then it is the parameter "scale" of the module at `path`.
@@ -59,7 +59,7 @@ class RunWeights {
   std::map<std::string, const Tensor*> parameters_;
 };
 
-Tensor times(Tensor tensor, double factor);
+Tensor scaled(Tensor tensor, double factor);
 /// The rows [count width, ...] of heads, each `times` times in a row.
 Tensor repeated_heads(const Tensor& rows, std::size_t width, std::size_t times);
 

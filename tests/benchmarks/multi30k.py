@@ -138,7 +138,7 @@ def page(options, results, torch):
              "    surd translate runs/multi30k/seed-1 --checkpoint average --beam 5 < test.en > test.hyp",
              "    sed 's/@@ //g' test.de > test.ref",
              "    surd bleu test.hyp --reference test.ref --tokenize none", "",
-             f"{summary['cpu']}, {summary['cores']} cores, {summary['simd_width']} registers; "
+             f"{summary['cpu']}, {summary['cores']} cores, registers of {summary['simd_width']}; "
              f"commit {summary['git_commit']}.", ""]
     lines += table(["Seed", "BLEU, tok:none", "BLEU, tok:13a", "chrF2", "Updates", "Minutes", "Tokens a second",
                     "Time in evaluations", "Memory, MB"],

@@ -29,6 +29,12 @@ const BenchShape& find_bench_shape(std::string_view name) {
   throw UsageError(fmt::format("--config: there is no shape '{}'; there are {}", name, fmt::join(names, ", ")));
 }
 
+const BenchShape& find_bench_shape_with_sources(std::string_view name) {
+  const BenchShape& shape = find_bench_shape(name);
+  expect_usage(shape.source_length > 0, "--config", "'{}' has no sources, which this needs; choose another", name);
+  return shape;
+}
+
 TransformerOptions bench_model_options(const BenchShape& shape, double dropout) {
   TransformerOptions options;
   if (shape.source_length == 0) options.kind = ModelKind::decoder_only;

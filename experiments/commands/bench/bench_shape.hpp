@@ -26,6 +26,9 @@ const std::vector<BenchShape>& bench_shapes();
 /// Throws UsageError, with the names there are, where there is no such shape.
 const BenchShape& find_bench_shape(std::string_view name);
 
+/// Throws UsageError where it has no sources, too.
+const BenchShape& find_bench_shape_with_sources(std::string_view name);
+
 /// The model whose speed is measured: pre-LN, one embedding matrix tied three ways, sinusoidal positions, ReLU; a
 /// decoder alone where a batch has no sources.
 TransformerOptions bench_model_options(const BenchShape& shape, double dropout);

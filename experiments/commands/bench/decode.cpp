@@ -25,7 +25,7 @@ struct BenchDecodeArguments : ShapeArguments {
 /// Decodes with an untrained model, which ends no sentence early.
 int bench_decode_command(const BenchDecodeArguments& arguments) {
   blas::initialize();
-  const BenchShape& shape = find_bench_shape(arguments.shape);
+  const BenchShape& shape = find_bench_shape_with_sources(arguments.shape);
   const BenchRun run(shape, 0, 1);
   const Batch& batch = run.batches.front();
   Json results = Json::array();

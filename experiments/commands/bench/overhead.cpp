@@ -198,7 +198,7 @@ Overheads overheads_of(const std::vector<LoopTimer::Update>& updates) {
 
 int bench_overhead_command(const BenchOverheadArguments& arguments) {
   blas::initialize();
-  const BenchShape& shape = find_bench_shape(arguments.shape);
+  const BenchShape& shape = find_bench_shape_with_sources(arguments.shape);
   const TemporaryFolder temporary;
   const std::string config_path = temporary / "config.yaml";
   write_file_atomically(config_path, config_of(shape));

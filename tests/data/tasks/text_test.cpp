@@ -61,7 +61,7 @@ TEST_CASE("texts as ids have no source, not even its end; their batches read bos
   CHECK(valid.target == doctest::Approx(0.5));
 }
 
-TEST_CASE("characters and bytes of texts, and what is learned of the texts, need no source either") {
+TEST_CASE("characters and bytes of texts need no source either") {
   for (const std::string subwords : {"characters", "bytes"}) {
     Files files;
     files.options.subwords.select(subwords);
@@ -106,6 +106,7 @@ TEST_CASE("a file that memory cannot hold is refused before it is read") {
   CHECK(contains(message, "task.train: '" + files.options.train + "' has "));
   CHECK(contains(message, "all of it is held in memory"));
   CHECK(contains(message, "name a smaller file"));
+  CHECK_FALSE(contains(message, "that can be read"));
 }
 
 }  // namespace

@@ -19,15 +19,13 @@ const fs::path configs = fs::path(SURD_SOURCE_DIR) / "experiments/configs";
 
 TEST_CASE("every sample config runs for a few updates") {
   const TemporaryDirectory folder;
-  // parallel_text reads files; these stand for the corpus a user would name.
-  std::string files;
-  for (const char* split : {"train", "valid", "test"}) {
-    for (const char* side : {"source", "target"}) {
-      std::string lines;
-      for (int i = 0; i < 40; ++i) lines += "ein kleiner satz mit wort" + std::to_string(i % 7) + "\n";
-      const std::string path = folder.write(std::string(split) + "." + side, lines);
-      files += " --set task." + std::string(split) + "_" + side + "=" + path;
-    }
+  // parallel_text and text read files; this one stands for the corpus a user would name.
+  std::string lines, sides, texts;
+  for (int i = 0; i < 40; ++i) lines += "ein kleiner satz mit wort" + std::to_string(i % 7) + "\n";
+  const std::string path = folder.write("lines", lines);
+  for (const std::string split : {"train", "valid", "test"}) {
+    texts += " --set task." + split + "=" + path;
+    for (const std::string side : {"source", "target"}) sides += " --set task." + split + "_" + side + "=" + path;
   }
   std::size_t count = 0;
   for (const auto& entry : fs::directory_iterator(configs)) {
@@ -36,7 +34,8 @@ TEST_CASE("every sample config runs for a few updates") {
     const std::string name = entry.path().stem().string();
     const Outcome outcome =
         program("train " + entry.path().string() + " --out " + folder.path(name) +
-                " --set train.updates=2 --set train.evaluate_sequences=2" + (name == "multi30k" ? files : ""));
+                " --set train.updates=2 --set train.evaluate_sequences=2" + (name == "multi30k" ? sides : "") +
+                (name == "captions" ? texts : ""));
     CAPTURE(name);
     CAPTURE(outcome.output);
     CHECK(outcome.exit_code == 0);
