@@ -88,10 +88,10 @@ def nanogpt(options, seconds):
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
-    # The cosine has to know its end: the first updates tell how many there will be.
+    # The cosine has to know its end: the first updates tell how many there will be, about.
     begin, update, updates = time.perf_counter(), 0, 10 ** 9
     model.train()
-    while (spent := time.perf_counter() - begin) < seconds and update < updates:
+    while time.perf_counter() - begin < seconds:
         update += 1
         step(update, updates)
         if update == WARMUP:
@@ -127,7 +127,8 @@ def page(found, peer):
     lines = ["# A language model of captions", "",
              "Written by tests/benchmarks/captions.py, which trains [captions.yaml](../experiments/configs/captions.yaml) on the",
              "English side of Multi30k, then nanoGPT's model (karpathy/nanoGPT 3adf61e, in PyTorch "
-             f"{peer['torch']}) for as long: the same pieces, the", "same shape, as many tokens a step.", "",
+             f"{peer['torch'].split('+')[0]},", "without torch.compile) for as long: the same pieces, the same shape, as many tokens a "
+             "step, and the rates, the", "schedule and the optimizer of its config/train_shakespeare_char.py.", "",
              f"{summary['cpu']}, {summary['cores']} cores, registers of {summary['simd_width']}; commit "
              f"{summary['git_commit']}.", "",
              "| | Updates | Minutes | Tokens a second | Validation loss | bits a byte | Test loss | bits a byte |",

@@ -63,15 +63,17 @@ def trained(options, seed, reference):
 
 
 def peer(options, reference):
-    """What PyTorch's training comes to, or nothing."""
+    """What PyTorch's training comes to, or has come to where it was interrupted, or nothing."""
     log, translations = options.runs / "torch.jsonl", options.runs / "torch.de"
     if options.torch and not translations.exists():
         with open(log, "w", encoding="utf-8") as out:
             run([options.torch, HERE / "torch_multi30k.py", options.data, "--updates", options.torch_updates, "--out",
                  translations], stdout=out)
-    if not translations.exists():
+    if not log.exists():
         return None
     records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    if not translations.exists():
+        return {"records": records}
     return {"records": records, "tokenized": score(options, "bleu", translations, reference, "--tokenize", "none")}
 
 
@@ -115,8 +117,8 @@ def beside_pytorch(ours, torch):
     heading = ["", "Updates", "Minutes", "Validation loss"]
     lines = ["## Beside PyTorch", "",
              "tests/benchmarks/torch_multi30k.py trains the same model on batches of the same size, without evaluations,",
-             f"by PyTorch {last['torch']} with {last['threads']} threads. Times are without evaluations."]
-    if update == summary["updates"]:
+             f"by PyTorch {last['torch'].split('+')[0]} with {last['threads']} threads. Times are without evaluations."]
+    if update == summary["updates"] and "tokenized" in torch:
         lines += ["Tokenized BLEU is of the last update, translated greedily."]
         heading.append("BLEU, tok:none")
         rows[0].append(f"{ours['last, greedy']['score']:.2f}")
@@ -130,9 +132,9 @@ def page(options, results, torch):
         sys.exit("every run was interrupted, so that none has times; begin one again")
     summary = ours["summary"]
     lines = ["# Real translation: Multi30k, English to German", "",
-             "Written by tests/benchmarks/multi30k.py, which trains", "[multi30k.yaml](../experiments/configs/multi30k.yaml), "
-             "the settings of the published Transformer-tiny baseline (Wu et al., arXiv 2105.14462:",
-             "tokenized BLEU 41.02 on test 2016), and repeats every number here:", "",
+             "Written by tests/benchmarks/multi30k.py, which trains [multi30k.yaml](../experiments/configs/multi30k.yaml), the "
+             "settings of", "the published Transformer-tiny baseline (Wu et al., arXiv 2105.14462: tokenized BLEU 41.02 on test "
+             "2016), and repeats every", "number here:", "",
              "    surd train experiments/configs/multi30k.yaml --set task.train_source=... --out runs/multi30k/seed-1",
              "    surd average runs/multi30k/seed-1 --last 10",
              "    surd translate runs/multi30k/seed-1 --checkpoint average --beam 5 < test.en > test.hyp",

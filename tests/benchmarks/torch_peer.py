@@ -111,6 +111,7 @@ class LanguageModel(Translator):
 
     def __init__(self, vocabulary, width, heads, inner, layers, rate):
         super().__init__(vocabulary, width, heads, inner, 0, rate)
+        self.encoder_norm = nn.Identity()
         self.decoder = nn.ModuleList([Layer(width, heads, inner, rate, False) for _ in range(layers)])
 
     def forward(self, source, target, source_mask):
