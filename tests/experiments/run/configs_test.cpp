@@ -32,10 +32,9 @@ TEST_CASE("every sample config runs for a few updates") {
     if (entry.path().extension() != ".yaml") continue;
     ++count;
     const std::string name = entry.path().stem().string();
-    const Outcome outcome =
-        program("train " + entry.path().string() + " --out " + folder.path(name) +
-                " --set train.updates=2 --set train.evaluate_sequences=2" + (name == "multi30k" ? sides : "") +
-                (name == "captions" ? texts : ""));
+    const Outcome outcome = program("train " + entry.path().string() + " --out " + folder.path(name) +
+                                    " --set train.updates=2 --set train.evaluate_sequences=2" +
+                                    (name == "multi30k" ? sides : "") + (name == "captions" ? texts : ""));
     CAPTURE(name);
     CAPTURE(outcome.output);
     CHECK(outcome.exit_code == 0);
