@@ -121,6 +121,7 @@ Variable Transformer::hidden(Tape& tape, const Tokens& source, const std::vector
 
 Variable Transformer::encode(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths) const {
   const Tape::OnSide side(tape, ModelSide::source);
+  expect(source.length > 0, "model", "a source must hold at least its eos, because the model has an encoder");
   AttentionMask mask;
   mask.key_lengths = source_lengths;
   return encoder()(embed_source(tape, source), mask);

@@ -66,7 +66,7 @@ class Transformer : public Module {
   Variable hidden(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths,
                   const Tokens& target) const;
 
-  /// Its two halves where there is an encoder; they throw Error where there is none.
+  /// Its two halves where there is an encoder; they throw Error where there is none, and encode() where S = 0.
   /// source [B, S] -> [B, S, d_model]
   Variable encode(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths) const;
   /// target [B, T], encoded [B, S, d_model] -> [B, T, d_model]

@@ -140,6 +140,15 @@ TEST_CASE("a decoder alone has no parameters of an encoder, and says so") {
   CHECK(contains(message_of([&] { example.start(model.transformer, tape); }), "have one length"));
 }
 
+TEST_CASE("an encoder refuses sources that hold nothing") {
+  Model model(small_options());
+  const Example example;
+  Tape tape;
+  CHECK(message_of([&] {
+          model.transformer.hidden(tape, {{}, example.size, 0}, {}, example.target_tokens());
+        }) == "model: a source must hold at least its eos, because the model has an encoder");
+}
+
 TEST_CASE("check_decoding tells a model that counts positions wrongly from one that does not") {
   for (const TransformerOptions& varied : varied_options())
     for (const TransformerOptions& options : {varied, decoder_only(varied)}) {
