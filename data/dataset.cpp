@@ -171,7 +171,7 @@ std::string TextCodec::decode_source(const std::vector<TokenId>& ids) const {
 }
 
 std::string TextCodec::decode_target(const std::vector<TokenId>& ids) const {
-  return target_tokenizer_->text(tokens_of(ids, target_vocabulary_));
+  return target_text(tokens_of(ids, target_vocabulary_));
 }
 
 std::string TextCodec::reference(const SentencePair& pair) const {

@@ -1,7 +1,6 @@
 #include "experiments/interop/causal_export.hpp"
 
 #include "experiments/interop/transformers_folder.hpp"
-#include "experiments/program/usage_error.hpp"
 #include "layers/gated.hpp"
 #include "layers/rotary.hpp"
 
@@ -107,8 +106,7 @@ class CausalExport {
     const EmbeddingOptions& options = model_.embedding;
     const double on_tokens = weights_.factor("target_embedding", options.scale, model_.d_model);
     const double on_logits = weights_.factor("output", options.logit_scale, model_.d_model);
-    expect_usage(on_tokens != 0 || !tied(), run_.folder.path,
-                 "its embeddings have a factor of 0, which nothing can undo where they are the output as well");
+    if (tied()) expect_undone(run_, on_tokens);
     tensors_[table_name()] = scaled(weight("target_embedding"), on_tokens);
     if (!tied()) tensors_["lm_head.weight"] = scaled(weight("output"), on_logits);
     // Nothing but the logits reads what this norm gives.
@@ -149,20 +147,7 @@ class Gpt2Export : public CausalExport {
   const LayerNormOptions* norm() const { return model_.norm.kind.options_of<LayerNorm>(); }
   const PositionWiseOptions* feed_forward() const { return model_.feed_forward.options_of<PositionWiseFeedForward>(); }
 
-  void require(Differences& found) const override {
-    found.require(norm() != nullptr, "norm.kind", model_.norm.kind.name(), "there it is layer_norm");
-    if (norm() != nullptr) {
-      found.require(norm()->gain, "norm.gain", "false", "there it is true");
-      found.require(norm()->bias, "norm.bias", "false", "there it is true");
-    }
-    const MultiHeadOptions* attention = plain_attention(model_);
-    found.require(attention != nullptr, "attention.name", model_.attention.name(), "there it is multi_head");
-    if (attention != nullptr)
-      found.require(attention->query_key_norm == QueryKeyNorm::none, "attention.query_key_norm",
-                    name_of(attention->query_key_norm), "there is none");
-    found.require(feed_forward() != nullptr, "feed_forward.name", model_.feed_forward.name(),
-                  "there it is position_wise");
-  }
+  void require(Differences& found) const override { require_plain_layers(found, model_); }
 
   Json config() const override {
     return {{"architectures", {"GPT2LMHeadModel"}},

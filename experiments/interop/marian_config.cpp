@@ -27,21 +27,10 @@ std::vector<std::string> differences(const TransformerOptions& model) {
   found.require(model.norm.placement == NormPlacement::post, "norm.placement", name_of(model.norm.placement),
                 "there it is post");
   found.require(model.kind == ModelKind::encoder_decoder, "kind", name_of(model.kind), "there it is encoder_decoder");
-  const auto* norm = model.norm.kind.options_of<LayerNorm>();
-  found.require(norm != nullptr, "norm.kind", model.norm.kind.name(), "there it is layer_norm");
-  if (norm != nullptr) {
+  require_plain_layers(found, model);
+  if (const auto* norm = model.norm.kind.options_of<LayerNorm>())
     found.require(norm->epsilon == norm_epsilon, "norm.epsilon", fmt::format("{}", norm->epsilon), "there it is 1e-5");
-    found.require(norm->gain, "norm.gain", "false", "there it is true");
-    found.require(norm->bias, "norm.bias", "false", "there it is true");
-  }
   found.require(!model.embedding.norm, "embedding.norm", "true", "there is none");
-  const MultiHeadOptions* attention = plain_attention(model);
-  found.require(attention != nullptr, "attention.name", model.attention.name(), "there it is multi_head");
-  if (attention != nullptr)
-    found.require(attention->query_key_norm == QueryKeyNorm::none, "attention.query_key_norm",
-                  name_of(attention->query_key_norm), "there is none");
-  const auto* feed_forward = model.feed_forward.options_of<PositionWiseFeedForward>();
-  found.require(feed_forward != nullptr, "feed_forward.name", model.feed_forward.name(), "there it is position_wise");
   const Scale& on_logits = model.embedding.logit_scale;
   const Scale& on_embedding = model.embedding.scale;
   const double root = std::sqrt(static_cast<double>(model.d_model));

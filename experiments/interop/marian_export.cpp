@@ -2,7 +2,6 @@
 
 #include "data/sentence_piece.hpp"
 #include "experiments/interop/marian_config.hpp"
-#include "experiments/program/usage_error.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -91,8 +90,7 @@ class Export {
     };
     const double on_target = in_table("target_embedding");
     const double on_logits = weights_.factor("output", options.logit_scale, model_.d_model);
-    expect_usage(on_target != 0 || options.tie == Tie::none, run_.folder.path,
-                 "its embeddings have a factor of 0, which nothing can undo where they are the output as well");
+    if (options.tie != Tie::none) expect_undone(run_, on_target);
     const Tensor target = in_their_order(parameter("target_embedding.weight"), on_target, rows());
     if (shared()) {
       tensors_["model.shared.weight"] = target;

@@ -26,6 +26,27 @@ void Differences::require(bool holds, const std::string& key, const std::string&
   if (!holds) lines_.push_back(fmt::format("model.{}: {} ({})", key, value, there));
 }
 
+void require_plain_layers(Differences& found, const TransformerOptions& model) {
+  const auto* norm = model.norm.kind.options_of<LayerNorm>();
+  found.require(norm != nullptr, "norm.kind", model.norm.kind.name(), "there it is layer_norm");
+  if (norm != nullptr) {
+    found.require(norm->gain, "norm.gain", "false", "there it is true");
+    found.require(norm->bias, "norm.bias", "false", "there it is true");
+  }
+  const MultiHeadOptions* attention = plain_attention(model);
+  found.require(attention != nullptr, "attention.name", model.attention.name(), "there it is multi_head");
+  if (attention != nullptr)
+    found.require(attention->query_key_norm == QueryKeyNorm::none, "attention.query_key_norm",
+                  name_of(attention->query_key_norm), "there is none");
+  found.require(model.feed_forward.options_of<PositionWiseFeedForward>() != nullptr, "feed_forward.name",
+                model.feed_forward.name(), "there it is position_wise");
+}
+
+void expect_undone(const OpenRun& run, double on_tied_embeddings) {
+  expect_usage(on_tied_embeddings != 0, run.folder.path,
+               "its embeddings have a factor of 0, which nothing can undo where they are the output as well");
+}
+
 void expect_alike(const OpenRun& run, const std::string& architecture, const std::vector<std::string>& differences) {
   expect_usage(differences.empty(), run.folder.path,
                "{}'s architecture cannot express this model:\n  {}\n--format safetensors writes any model",

@@ -22,6 +22,13 @@ class Differences {
   std::vector<std::string> lines_;
 };
 
+/// What Marian and GPT-2 have alike: LayerNorm with gain and bias, attention that compares queries and keys as they
+/// are, a feed-forward layer of two maps.
+void require_plain_layers(Differences& found, const TransformerOptions& model);
+
+/// Throws UsageError where a table that is the output as well has a factor of 0, which no other weight can undo.
+void expect_undone(const OpenRun& run, double on_tied_embeddings);
+
 /// Throws UsageError with all differences, where there are some.
 void expect_alike(const OpenRun& run, const std::string& architecture, const std::vector<std::string>& differences);
 

@@ -10,6 +10,7 @@ reads texts as it does, one behind another with a token between them, in windows
 Nothing of it is in this repository: the checkout's model.py is imported.
 """
 import argparse
+import hashlib
 import json
 import math
 import pathlib
@@ -19,6 +20,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 CONFIG = SOURCE / "experiments" / "configs" / "captions.yaml"
+NANOGPT = "3adf61e"
+OF_MODEL_PY = "7c01703240dbec5d554527dc666e35b3df8391d0b117fddc07afcf325a21d11c"  # SHA-256 at that commit
 WINDOW, BATCH = 64, 64
 RATE, LEAST_RATE, WARMUP = 1e-3, 1e-4, 100
 PROMPTS = ["", "a man", "two dogs", "a little girl in a"]
@@ -126,7 +129,7 @@ def page(found, peer):
 
     lines = ["# A language model of captions", "",
              "Written by tests/benchmarks/captions.py, which trains [captions.yaml](../experiments/configs/captions.yaml) on the",
-             "English side of Multi30k, then nanoGPT's model (karpathy/nanoGPT 3adf61e, in PyTorch "
+             f"English side of Multi30k, then nanoGPT's model (karpathy/nanoGPT {NANOGPT}, in PyTorch "
              f"{peer['torch'].split('+')[0]},", "without torch.compile) for as long: the same pieces, the same shape, as many tokens a "
              "step, and the rates, the", "schedule and the optimizer of its config/train_shakespeare_char.py.", "",
              f"{summary['cpu']}, {summary['cores']} cores, registers of {summary['simd_width']}; commit "
@@ -155,6 +158,8 @@ def main():
     if options.train_nanogpt:
         nanogpt(options, options.train_nanogpt)
         return
+    if hashlib.sha256((options.nanogpt / "model.py").read_bytes()).hexdigest() != OF_MODEL_PY:
+        sys.exit(f"{options.nanogpt} is not nanoGPT at the commit {NANOGPT}")
     options.runs.mkdir(parents=True, exist_ok=True)
     found = ours(options)
     log = options.runs / "nanogpt.json"

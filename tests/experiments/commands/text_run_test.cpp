@@ -139,7 +139,7 @@ TEST_CASE("what surd sample says of a text is what surd score gives it") {
     CHECK(of_file[i]["total"].get<double>() == doctest::Approx(told[i]).epsilon(1e-4));
 }
 
-TEST_CASE("a run of texts killed in the middle goes on to the same bits") {
+TEST_CASE("a run of texts that ended early and is resumed comes to what one without a break does") {
   const TextRun& run = text_run();
   const std::string part = run.folder.path("part");
   REQUIRE(program("train " + run.config + " --set train.updates=3 --out " + part).exit_code == 0);
