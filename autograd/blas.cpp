@@ -27,11 +27,10 @@ namespace {
 
 constexpr std::size_t register_bits = 8 * sizeof(kernels::Batch);
 
-/// The largest products that are the kernel's, in multiplications; and of a turned A, as weights' gradients have it.
-/// Measured against OpenBLAS 0.3.21, with AVX2 on an EPYC of the third generation alone, with AVX-512 on a Xeon of the
-/// fourth alone; surd bench products repeats it.
-constexpr std::size_t millions_of_kernel = register_bits < 256 ? 0 : register_bits < 512 ? 32 : 600;
-constexpr std::size_t millions_of_turned = register_bits < 256 ? 0 : register_bits < 512 ? 1 : 600;
+/// The largest products that are the kernel's with AVX2, in millions of multiplications; and of a turned A, as weights'
+/// gradients have it. With AVX-512 there is no limit. Measured against OpenBLAS 0.3.21, with AVX2 on an EPYC of the
+/// third generation alone, with AVX-512 on a Xeon of the fourth alone; surd bench products repeats it.
+constexpr std::size_t millions_of_kernel = 32, millions_of_turned = 1;
 
 /// Bits of the registers that the kernels of OpenBLAS's core use; 0 of another library's, which does not tell.
 std::size_t library_bits() {
@@ -57,11 +56,10 @@ bool library_is_narrower() { return register_bits == 512 && library_bits() == 25
 bool by_kernel(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k) {
   const bool turn_a = ta == Transpose::yes, turn_b = tb == Transpose::yes;
   const std::size_t multiplications = m * n * k;
-  if (millions_of_kernel == 0) return false;
+  if (register_bits < 256) return false;
   if (library_is_wider()) return !turn_a && turn_b && m >= 5 && k <= 32 && multiplications <= 10'000;
   if (library_is_narrower()) return true;
-  if (multiplications > 1'000'000 * (turn_a ? millions_of_turned : millions_of_kernel)) return false;
-  if (register_bits < 512) return true;
+  if (register_bits < 512) return multiplications <= 1'000'000 * (turn_a ? millions_of_turned : millions_of_kernel);
   if (turn_b) return !turn_a && m >= (k <= 32 ? 5 : 12);
   return !turn_a || k >= 64 || n < kernels::lanes;
 }
@@ -99,15 +97,15 @@ std::string description() { return openblas_get_config != nullptr ? openblas_get
 std::string core_name() { return openblas_get_corename != nullptr ? openblas_get_corename() : "unknown"; }
 
 std::string division_of_products() {
-  if (millions_of_kernel == 0) return "all by the library";
+  if (register_bits < 256) return "all by the library";
   if (library_is_wider())
     return "small attention scores by surd's kernel; else by the library, whose registers are wider";
   if (library_is_narrower())
     return fmt::format("all by surd's kernel, because the library has taken this processor for a {}", core_name());
-  std::string text = fmt::format("by surd's kernel up to {} million multiplications", millions_of_kernel);
-  if (millions_of_turned < millions_of_kernel) text += fmt::format(" ({} of a turned A)", millions_of_turned);
-  if (register_bits >= 512) text += ", but for few rows, or sums of few products, that the library has kernels for";
-  return text + "; else by the library";
+  if (register_bits < 512)
+    return fmt::format("by surd's kernel up to {} million multiplications ({} of a turned A); else by the library",
+                       millions_of_kernel, millions_of_turned);
+  return "by surd's kernel, but for few rows, or sums of few products, that the library has kernels for";
 }
 
 double self_test_error() {

@@ -8,16 +8,19 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 // Matrix products by blocks that stay in a cache, down to a tile of C that stays in registers (Goto & van de Geijn,
 // Anatomy of High-Performance Matrix Multiplication, ACM TOMS 34(3), 2008; Van Zee & van de Geijn, BLIS, ACM TOMS
 // 41(3), 2015), simplified for matrices that are small in at least one direction:
 //
-//   for each block of columns of C            so that a block of B fills half of an L2 cache
+//   for each block of columns of C            so that a block of B fills half of the L2 cache
 //     for each block of k                     the inner axis
 //       pack the block of B                   if it is turned, or read by so many strips that this pays
 //       for each strip of rows of C           as high as a tile, and all about equally high: no narrow rest
 //         copy the strip of A                 if its rows would fall into the same cache sets; a turned A also where
-//                                             a strip has but few elements of each of its rows, some strips together
+//                                             a strip has but few elements of each of its rows, so many strips
+//                                             together as fill a quarter of the L2 cache
 //         for each panel of two registers     micro-kernel: a tile of C plus strip times panel
 //
 // The micro-kernel holds up to 13 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
@@ -30,16 +33,22 @@ namespace surd::kernels {
 namespace {
 
 #ifdef __AVX512F__
-constexpr std::size_t tile_rows = 13;       // of 32 registers, 26 hold sums; with 28 some are spilled
-constexpr std::size_t longest_block = 256;  // of k
+constexpr std::size_t tile_rows = 13;  // of 32 registers, 26 hold sums; with 28 some are spilled
 #else
 constexpr std::size_t tile_rows = 6;  // of 16 registers, 12 hold sums
-constexpr std::size_t longest_block = 512;
 #endif
+constexpr std::size_t longest_block = 384;                    // of k: a strip of A stays in an L1 cache
 constexpr bool few_of_a_row = tile_rows * sizeof(Real) < 32;  // of a turned A has a strip: less than half a cache line
 constexpr std::size_t panel = 2 * lanes;
-constexpr std::size_t strips_at_once = 96 / tile_rows;          // of a turned A, to be copied
-constexpr std::size_t block_size = (256 << 10) / sizeof(Real);  // of B: half of an L2 cache of 512 KB
+
+/// Elements that this processor's L2 cache holds, which differ from 512 KB to 2 MB. No sum depends on it.
+std::size_t cache_size() {
+  static const std::size_t size = [] {
+    const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or -1 where it is not known
+    return std::clamp<std::size_t>(bytes > 0 ? static_cast<std::size_t>(bytes) : 0, 512 << 10, 2 << 20) / sizeof(Real);
+  }();
+  return size;
+}
 
 /// A strip of rows of C for one block of k. Packed panels of B stand one behind the other.
 struct Strip {
@@ -206,21 +215,29 @@ void pack_panel(const Real* b, std::size_t ldb, std::size_t columns, std::size_t
   }
 }
 
-/// The same of a matrix that is not turned: to[l][j] = b[l][j]. Beyond `columns` stand zeros.
-void copy_panel(const Real* b, std::size_t ldb, std::size_t columns, std::size_t k, Real* to, std::size_t width) {
-  for (std::size_t j = 0; j < width; j += lanes, to += lanes) {
-    const Part part(std::min(lanes, columns - j));
-    for (std::size_t l = 0; l < k; ++l) part.load(b + l * ldb + j).store_unaligned(to + l * width);
+/// The row that is to be in the cache when row l of `count` is copied: rows are often pages apart, and then the
+/// processor does not foresee them.
+std::size_t row_ahead(std::size_t l, std::size_t count) { return std::min(l + 4, count - 1); }
+
+/// All panels of a matrix that is not turned, row by row: to[l][j] = b[l][j]. Beyond the last column stand zeros.
+void copy_panels(const Real* b, std::size_t ldb, std::size_t n, std::size_t k, Real* to) {
+  for (std::size_t l = 0; l < k; ++l) {
+    const Real *const from = b + l * ldb, *const ahead = b + row_ahead(l, k) * ldb;
+    for (std::size_t j = 0; j < n; j += panel) {
+      const std::size_t columns = std::min(panel, n - j), width = columns > lanes ? panel : lanes;
+      Real* const row = to + j * k + l * width;
+      for (std::size_t r = 0; r < columns; r += lanes) {
+        __builtin_prefetch(ahead + j + r);
+        Part(std::min(lanes, columns - r)).load(from + j + r).store_unaligned(row + r);
+      }
+    }
   }
 }
 
-void pack(bool turned, const Real* b, std::size_t ldb, std::size_t n, std::size_t k, Real* to) {
+void pack_panels(const Real* b, std::size_t ldb, std::size_t n, std::size_t k, Real* to) {
   for (std::size_t j = 0; j < n; j += panel) {
     const std::size_t columns = std::min(panel, n - j), width = columns > lanes ? panel : lanes;
-    if (turned)
-      pack_panel(b + j * ldb, ldb, columns, k, to + j * k, width);
-    else
-      copy_panel(b + j, ldb, columns, k, to + j * k, width);
+    pack_panel(b + j * ldb, ldb, columns, k, to + j * k, width);
   }
 }
 
@@ -251,21 +268,22 @@ struct Strips {
   std::size_t count, rows, higher;
 };
 
-/// Packs strips first, first + 1, ... of a turned A: element r of row l of a strip of height h stands at l h + r of it.
-/// A strip takes packed_strip(h, k), because registers are stored whole.
+/// Packs strips first, first + 1, ... of a turned A, row by row of A: element r of row l of a strip of height h stands
+/// at l h + r of it. A strip takes packed_strip(h, k), because registers are stored whole.
 void pack_strips(const Real* a, std::size_t lda, const Strips& strips, std::size_t first, std::size_t count,
                  std::size_t k, Real* to) {
-  for (std::size_t i = first; i < first + count; ++i) {
-    const std::size_t height = strips.height(i), whole = (height - 1) / lanes * lanes;
-    const Part rest(height - whole);
-    for (std::size_t l = 0; l < k; ++l) {
-      const Real* from = a + l * lda;
-      for (std::size_t r = 0; r < whole; r += lanes)
-        Batch::load_unaligned(from + r).store_unaligned(to + l * height + r);
-      rest.load(from + whole).store_unaligned(to + l * height + whole);
+  for (std::size_t l = 0; l < k; ++l) {
+    const Real *from = a + l * lda, *ahead = a + row_ahead(l, k) * lda;
+    Real* strip = to;
+    for (std::size_t i = first; i < first + count; ++i) {
+      const std::size_t height = strips.height(i);
+      __builtin_prefetch(ahead);  // a cache line or less
+      for (std::size_t r = 0; r < height; r += lanes)
+        Part(std::min(lanes, height - r)).load(from + r).store_unaligned(strip + l * height + r);
+      from += height;
+      ahead += height;
+      strip += packed_strip(height, k);
     }
-    a += height;
-    to += packed_strip(height, k);
   }
 }
 
@@ -276,14 +294,14 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
   static constexpr auto by_columns = multiply_by_rows<true>(std::make_index_sequence<tile_rows>());
   if (m == 0 || n == 0) return;
   const std::size_t k_block = block_length(k, longest_block, 8);
-  const std::size_t n_block =
-      n * k_block <= block_size ? n : block_length(n, block_size / k_block / panel * panel, panel);
+  const std::size_t n_block = block_length(n, std::max(panel, cache_size() / 2 / k_block / panel * panel), panel);
   const Strips strips(m);
 
   const bool same_sets = lda * sizeof(Real) % 4096 == 0;  // of a cache, where all rows of A begin
   const bool copy_a = turn_a ? n >= 4 * panel && (same_sets || few_of_a_row) : n >= 2 * panel && same_sets;
   const bool packed_a = turn_a && copy_a;
   const bool pack_b = turn_b || strips.count >= 8;
+  const std::size_t strips_at_once = std::min(strips.count, cache_size() / 4 / packed_strip(tile_rows, k_block));
   const std::size_t b_size = pack_b ? round_up(n_block, lanes) * k_block : 0;
   const std::size_t a_size = !copy_a  ? 0
                              : turn_a ? strips_at_once * packed_strip(tile_rows, k_block)
@@ -307,7 +325,7 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
               bias == nullptr || l > 0 ? nullptr : bias + j,
               relu};
       if (pack_b) {
-        pack(turn_b, s.b, ldb, s.n, s.k, b_packed);
+        (turn_b ? pack_panels : copy_panels)(s.b, ldb, s.n, s.k, b_packed);
         s.b = b_packed;
       }
       const Real* const block = s.a;
