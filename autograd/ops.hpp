@@ -64,13 +64,20 @@ Variable concat(const std::vector<Variable>& parts, std::size_t axis);  ///< alo
 /// Rows of a table: weight [V, d], ids of `shape` -> [shape..., d]
 Variable embedding(Variable weight, const std::vector<std::int32_t>& ids, const Shape& shape);
 
-/// y[b, t] = factor learned_factor weight[ids[b, t]] + positions[first_position + t]: weight [V, d], ids [B, T],
-/// learned_factor [1] or absent (1), positions [P, d] or absent (0) -> [B, T, d]. Vaswani et al., section 3.4 and 3.5.
-/// An observer is shown the rows of the "positions" [T, d], if there are any, and then the rest as "tokens" [B, T, d];
-/// by backward, of the weight, as "gradient_from_lookups" what its gradient gets from here.
+/// Rows of a table of positions, one for each token [B, T].
+struct PositionRows {
+  Variable table;                         ///< [P, d], or absent: nothing is added
+  std::size_t first = 0;                  ///< token t of each row gets row first + t
+  std::vector<std::int32_t> places = {};  ///< or, where they are given [B, T], row places[b, t]
+};
+
+/// y[b, t] = factor learned_factor weight[ids[b, t]] + a row of the positions: weight [V, d], ids [B, T],
+/// learned_factor [1] or absent (1) -> [B, T, d]. Vaswani et al., section 3.4 and 3.5. An observer is shown the rows of
+/// the "positions" [T, d] (by places [B, T, d]), if there are any, and then the rest as "tokens" [B, T, d]; by
+/// backward, of the weight, as "gradient_from_lookups" what its gradient gets from here.
 Variable embedding_with_positions(Variable weight, const std::vector<std::int32_t>& ids, std::size_t batch_size,
-                                  std::size_t length, Real factor, Variable learned_factor, Variable positions,
-                                  std::size_t first_position);
+                                  std::size_t length, Real factor, Variable learned_factor,
+                                  const PositionRows& positions);
 
 // --- normalisation (ops/norm.cpp) ------------------------------------------------------------------------------------
 
@@ -115,6 +122,9 @@ struct AttentionArguments {
   std::size_t first_position = 0;         ///< of the queries; read by distance_slopes only
   /// Tk where k and v are longer, [B, R, ...] with R >= Tk: they have room at the end that is not read; 0: Tk = R.
   std::size_t keys = 0;
+  /// Where documents begin in each row of the batch, from 0 on: a query sees keys of its own document alone, and
+  /// distances count within it. Empty: a row is one. With them Tq = Tk, and there are no key_lengths.
+  std::vector<std::vector<std::size_t>> documents = {};
 };
 
 /// softmax(factor q k^T + mask) v, head by head: q [B, Tq, H d_k], k [B, Tk, G d_k], v [B, Tk, G d_v], where G is

@@ -40,6 +40,7 @@ Batch Batch::select(const std::vector<std::size_t>& rows) const {
   part.source = rows_of(source, source_length, rows);
   part.target_input = rows_of(target_input, target_length, rows);
   part.target_output = rows_of(target_output, target_length, rows);
+  if (!target_places.empty()) part.target_places = rows_of(target_places, target_length, rows);
   part.source_lengths = rows_of(source_lengths, 1, rows);
   part.target_lengths = rows_of(target_lengths, 1, rows);
   part.indices = rows_of(indices, 1, rows);
@@ -82,6 +83,42 @@ Batch make_batch(const std::vector<SentencePair>& pairs, const std::vector<std::
     std::copy(pair.target.begin(), pair.target.end(), batch.target_input.data() + begin + 1);
     std::copy(pair.target.begin(), pair.target.end(), batch.target_output.data() + begin);
     batch.target_output[begin + pair.target.size()] = Vocabulary::eos;
+  }
+  return batch;
+}
+
+Batch make_packed_batch(const std::vector<SentencePair>& pairs, const std::vector<std::vector<std::size_t>>& rows) {
+  expect(!rows.empty(), "batch", "a batch must have a row; got none");
+  Batch batch;
+  batch.size = rows.size();
+  for (const std::vector<std::size_t>& row : rows) {
+    expect(!row.empty(), "batch", "a row must hold a text; got none");
+    std::size_t length = 0;
+    for (const std::size_t index : row) {
+      expect(index < pairs.size(), "batch", "an index must be less than {}, the number of pairs; got {}", pairs.size(),
+             index);
+      expect(pairs[index].source.empty(), "batch", "texts of one row have no source; pair {} has one", index);
+      length += pairs[index].target.size() + 1;
+    }
+    batch.target_lengths.push_back(length);
+    batch.indices.push_back(row.front());
+  }
+  batch.source_lengths.assign(batch.size, 0);
+  batch.target_length = *std::max_element(batch.target_lengths.begin(), batch.target_lengths.end());
+  batch.target_input.assign(batch.size * batch.target_length, Vocabulary::pad);
+  batch.target_output = batch.target_input;
+  batch.target_places.assign(batch.target_input.size(), 0);  // each padding position is a text of its own
+  for (std::size_t row = 0; row < batch.size; ++row) {
+    std::size_t begin = row * batch.target_length;
+    for (const std::size_t index : rows[row]) {
+      const std::vector<TokenId>& text = pairs[index].target;
+      batch.target_input[begin] = Vocabulary::bos;
+      std::copy(text.begin(), text.end(), batch.target_input.data() + begin + 1);
+      std::copy(text.begin(), text.end(), batch.target_output.data() + begin);
+      batch.target_output[begin + text.size()] = Vocabulary::eos;
+      std::iota(batch.target_places.data() + begin, batch.target_places.data() + begin + text.size() + 1, 0);
+      begin += text.size() + 1;
+    }
   }
   return batch;
 }

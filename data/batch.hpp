@@ -14,12 +14,14 @@ struct Batch {
   std::size_t size = 0;
   std::size_t source_length = 0;
   std::size_t target_length = 0;
-  std::vector<TokenId> source;              ///< [B, S]: tokens, eos, then pad; S = 0 where pairs have no source
-  std::vector<TokenId> target_input;        ///< [B, T]: bos, tokens, then pad
-  std::vector<TokenId> target_output;       ///< [B, T]: tokens, eos, then pad
+  std::vector<TokenId> source;         ///< [B, S]: tokens, eos, then pad; S = 0 where pairs have no source
+  std::vector<TokenId> target_input;   ///< [B, T]: bos, tokens, then pad
+  std::vector<TokenId> target_output;  ///< [B, T]: tokens, eos, then pad
+  /// [B, T]: place of each position in its text, where a row holds several texts; empty where it holds one.
+  std::vector<std::int32_t> target_places;
   std::vector<std::size_t> source_lengths;  ///< [B]: positions before the padding
   std::vector<std::size_t> target_lengths;  ///< [B]
-  std::vector<std::size_t> indices;         ///< [B]: where each row stands among the pairs the batch was made from
+  std::vector<std::size_t> indices;         ///< [B]: where each row's (first) pair stands among those it was made from
   std::size_t first_row = 0;                ///< row of the whole batch that is the first one here; 0 for the whole
 
   /// Positions that are not padding: tokens and eos.
@@ -36,6 +38,10 @@ struct Batch {
 /// The pairs at `indices`, in this order, padded to the longest of them. Throws Error when there is none, or an index
 /// is out of range, or some of them have a source and some have none.
 Batch make_batch(const std::vector<SentencePair>& pairs, const std::vector<std::size_t>& indices);
+
+/// Rows of several texts each, every text with its bos and its eos, padded to the longest row. Throws Error as
+/// make_batch(), and where a pair has a source or a row no text.
+Batch make_packed_batch(const std::vector<SentencePair>& pairs, const std::vector<std::vector<std::size_t>>& rows);
 
 /// Whether pair `a` comes before `b` where pairs are sorted by length: by source, then by target.
 bool shorter(const SentencePair& a, const SentencePair& b);

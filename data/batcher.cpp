@@ -28,9 +28,16 @@ void BatcherOptions::fields(Fields& f) {
     "included; fairseq's --max-tokens with --required-batch-size-multiple 1. Where model.kind is decoder_only, of both "
     "together",
     at_least(1), Unit{"tokens"});
-  f("bucketing", bucketing, "whether pairs of similar length share a batch, which saves padding");
+  f("packed_length", packed_length,
+    "positions a row, for texts: a row holds as many whole texts as fit, which do not see each other, and next to no "
+    "padding, and a batch as many rows as batch_tokens allow, of texts of all lengths; null: a text a row",
+    at_least(1), Unit{"positions"}, When{batch_tokens.has_value(), "batch_tokens is given"});
+  f("bucketing", bucketing, "whether pairs of similar length share a batch, which saves padding",
+    When{!packed_length, "packed_length is null"});
   f("bucketing_window", bucketing_window, "pairs are sorted by length within windows of so many; default: all together",
-    at_least(1), Unit{"pairs"}, When{bucketing, "bucketing is true"});
+    at_least(1), Unit{"pairs"}, When{bucketing && !packed_length, "bucketing is true and packed_length null"});
+  f.rule(!packed_length || !batch_tokens || *packed_length <= *batch_tokens, "packed_length",
+         fmt::format("must be at most batch_tokens = {}", batch_tokens.value_or(0)));
   f.rule(!(batch_size && batch_tokens), "batch_size",
          "must not be given together with batch_tokens; write batch_size: null, or remove batch_tokens");
 }
@@ -45,6 +52,12 @@ Batcher::Batcher(const std::vector<SentencePair>& pairs, const BatcherOptions& o
   expect_option(!options_.batch_tokens || longest <= *options_.batch_tokens, "train.batch_tokens",
                 "must be at least {}, the length of the longest pair; got {}", longest,
                 options_.batch_tokens.value_or(0));
+  if (!options_.packed_length) return;
+  for (const SentencePair& pair : pairs)
+    expect_option(pair.source.empty(), "train.packed_length",
+                  "packs texts, and pairs of a source and a target are none; set it to null");
+  expect_option(longest <= *options_.packed_length, "train.packed_length",
+                "must be at least {}, the length of the longest text; got {}", longest, *options_.packed_length);
 }
 
 /// The pairs in the order in which they are cut.
@@ -52,7 +65,7 @@ std::vector<std::size_t> Batcher::order(std::size_t epoch) const {
   std::vector<std::size_t> order(pairs_->size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   random::Sequence(random::Stream(seed_, "batches", "pairs", epoch)).shuffle(order);
-  if (!options_.bucketing) return order;
+  if (!options_.bucketing || options_.packed_length) return order;
 
   const std::size_t window = options_.bucketing_window.value_or(order.size());
   bool ascending = true;
@@ -83,10 +96,40 @@ Batcher::Plan Batcher::cut(const std::vector<std::size_t>& order) const {
   return plan;
 }
 
+Batcher::Plan Batcher::pack(const std::vector<std::size_t>& order) {
+  struct OpenRow {
+    std::size_t row, room;
+  };
+  constexpr std::size_t most_open = 64;  // or else an epoch takes the square of its texts
+  std::vector<OpenRow> open;             // the oldest first
+  packed_rows_.clear();
+  for (const std::size_t index : order) {
+    const std::size_t length = Lengths().with((*pairs_)[index]).target;
+    auto place = std::find_if(open.begin(), open.end(), [&](const OpenRow& row) { return row.room >= length; });
+    if (place == open.end()) {
+      if (open.size() == most_open) open.erase(open.begin());
+      place = open.insert(open.end(), {packed_rows_.size(), *options_.packed_length});
+      packed_rows_.emplace_back();
+    }
+    packed_rows_[place->row].push_back(index);
+    place->room -= length;
+    if (place->room == 0) open.erase(place);
+  }
+  Plan plan;
+  const std::size_t rows = *options_.batch_tokens / *options_.packed_length;
+  for (std::size_t row = 0; row < packed_rows_.size(); ++row) {
+    if (row % rows == 0) plan.emplace_back();
+    plan.back().push_back(row);
+  }
+  return plan;
+}
+
 const Batcher::Plan& Batcher::plan(std::size_t epoch) {
   if (planned_epoch_ != epoch) {
-    plan_ = cut(order(epoch));
-    if (options_.bucketing) random::Sequence(random::Stream(seed_, "batches", "order", epoch)).shuffle(plan_);
+    const bool packed = options_.packed_length.has_value();
+    plan_ = packed ? pack(order(epoch)) : cut(order(epoch));
+    if (options_.bucketing && !packed)
+      random::Sequence(random::Stream(seed_, "batches", "order", epoch)).shuffle(plan_);
     planned_epoch_ = epoch;
   }
   return plan_;
@@ -97,22 +140,19 @@ std::size_t Batcher::batches_per_epoch(std::size_t epoch) { return plan(epoch).s
 Batch Batcher::batch(std::size_t epoch, std::size_t index) {
   const Plan& batches = plan(epoch);
   expect(index < batches.size(), "batcher", "epoch {} has {} batches; got the index {}", epoch, batches.size(), index);
-  return make_batch(*pairs_, batches[index]);
+  if (!options_.packed_length) return make_batch(*pairs_, batches[index]);
+  std::vector<Row> rows;
+  for (const std::size_t row : batches[index]) rows.push_back(packed_rows_[row]);
+  return make_packed_batch(*pairs_, rows);
 }
 
 double Batcher::padding_share(std::size_t epoch) {
   std::size_t positions = 0;
   std::size_t tokens = 0;
-  for (const std::vector<std::size_t>& batch : plan(epoch)) {
-    std::size_t source_length = 0;
-    std::size_t target_length = 0;
-    for (const std::size_t index : batch) {
-      const SentencePair& pair = (*pairs_)[index];
-      source_length = std::max(source_length, pair.source.size());
-      target_length = std::max(target_length, pair.target.size() + 1);
-      tokens += pair.source.size() + pair.target.size() + 1;
-    }
-    positions += batch.size() * (source_length + target_length);
+  for (std::size_t index = 0; index < batches_per_epoch(epoch); ++index) {
+    const Batch part = batch(epoch, index);
+    positions += part.size * (part.source_length + part.target_length);
+    tokens += part.source_tokens() + part.target_tokens();
   }
   return 1 - static_cast<double>(tokens) / static_cast<double>(positions);
 }

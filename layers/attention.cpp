@@ -142,6 +142,7 @@ Variable MultiHeadAttention::forward(Variable x, const Memory& memory, const Att
   arguments.keys = memory.length;
   arguments.causal = mask.causal;
   arguments.key_lengths = mask.key_lengths;
+  arguments.documents = mask.documents;
   arguments.subtract_max = options_.subtract_max ? SubtractMax::yes : SubtractMax::no;
   arguments.dropout = options_.dropout;
   arguments.stream = tape.stream("dropout", path());

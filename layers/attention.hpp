@@ -31,6 +31,8 @@ struct AttentionPlace {
 struct AttentionMask {
   bool causal = false;                   ///< only keys up to the query's own position
   std::vector<std::size_t> key_lengths;  ///< keys before the padding, a batch row; empty: all
+  /// Where documents begin in each batch row: a query sees keys of its own alone. Empty: a row is one document.
+  std::vector<std::vector<std::size_t>> documents = {};
 };
 
 /// What attention remembers of a sequence: its projected keys and values, [B, T, ...].

@@ -83,11 +83,10 @@ Variable DecoderBlock::forward(Variable x, const SelfAttention& self_attention,
   return feed_forward_residual_(x, [&](Variable y) { return (*feed_forward_)(y); });
 }
 
-Variable DecoderBlock::operator()(Variable x, Variable source, const AttentionMask& source_mask) const {
-  AttentionMask causal;
-  causal.causal = true;
+Variable DecoderBlock::operator()(Variable x, const AttentionMask& mask, Variable source,
+                                  const AttentionMask& source_mask) const {
   return forward(
-      x, [&](Variable y) { return (*self_attention_)(y, y, causal); },
+      x, [&](Variable y) { return (*self_attention_)(y, y, mask); },
       [&](Variable y) { return (*cross_attention_)(y, source, source_mask); });
 }
 
@@ -133,8 +132,10 @@ Decoder::Decoder(const Scope& scope, std::size_t blocks, const BlockArguments& a
     norm_ = arguments.norm.kind.make(scope / "norm", arguments.d_model);
 }
 
-Variable Decoder::operator()(Variable x, Variable source, const AttentionMask& source_mask) const {
-  for (const auto& block : blocks_) x = (*block)(x, source, source_mask);
+Variable Decoder::operator()(Variable x, Variable source, const AttentionMask& source_mask,
+                             const std::vector<std::vector<std::size_t>>& documents) const {
+  const AttentionMask causal{true, {}, documents};
+  for (const auto& block : blocks_) x = (*block)(x, causal, source, source_mask);
   return norm_ ? (*norm_)(x) : x;
 }
 

@@ -31,7 +31,7 @@ class DecoderBlock : public Module {
   DecoderBlock(const Scope& scope, const Scope& stack, const BlockArguments& arguments);
 
   /// x [B, T, d_model], source [B, S, d_model] or absent -> [B, T, d_model]
-  Variable operator()(Variable x, Variable source, const AttentionMask& source_mask) const;
+  Variable operator()(Variable x, const AttentionMask& mask, Variable source, const AttentionMask& source_mask) const;
 
   /// The source's part of the cache.
   BlockCache start(Variable source) const;
@@ -55,8 +55,9 @@ class Decoder : public Module {
  public:
   Decoder(const Scope& scope, std::size_t blocks, const BlockArguments& arguments);
 
-  /// x [B, T, d_model], source [B, S, d_model] or absent -> [B, T, d_model]
-  Variable operator()(Variable x, Variable source, const AttentionMask& source_mask) const;
+  /// x [B, T, d_model], source [B, S, d_model] or absent -> [B, T, d_model]. `documents` is as in AttentionMask.
+  Variable operator()(Variable x, Variable source, const AttentionMask& source_mask,
+                      const std::vector<std::vector<std::size_t>>& documents = {}) const;
 
   /// A cache for decoding step by step from an encoded source [B, S, d_model], or from none.
   DecoderCache start(Variable source, const std::vector<std::size_t>& source_lengths) const;

@@ -36,9 +36,12 @@ TokenEmbedding::TokenEmbedding(const Scope& scope, std::size_t vocabulary, std::
 Variable TokenEmbedding::operator()(Tape& tape, const Tokens& tokens, const Positions& positions,
                                     std::size_t first_position) const {
   const auto region = enter(tape);
-  const Variable table = positions(tape, first_position + tokens.length);
+  const auto& places = tokens.places;
+  const std::size_t longest = places.empty()
+                                  ? first_position + tokens.length
+                                  : static_cast<std::size_t>(*std::max_element(places.begin(), places.end())) + 1;
   return embedding_with_positions(tape.parameter(weight_), tokens.ids, tokens.batch, tokens.length, factor_.number(),
-                                  factor_.parameter(tape), table, first_position);
+                                  factor_.parameter(tape), {positions(tape, longest), first_position, places});
 }
 
 OutputProjection::OutputProjection(const Scope& scope, const TokenEmbedding* tied, std::size_t vocabulary,

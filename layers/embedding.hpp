@@ -13,6 +13,8 @@ struct Tokens {
   const std::vector<std::int32_t>& ids;
   std::size_t batch;
   std::size_t length;
+  /// Place of each token in its document [batch, length], so that one begins at each 0; empty: a row is one document.
+  std::vector<std::int32_t> places = {};
 };
 
 /// Which matrices are one: none; the decoder's input and output; or those and the encoder's input. Press & Wolf,
@@ -56,7 +58,8 @@ class TokenEmbedding : public Module {
  public:
   TokenEmbedding(const Scope& scope, std::size_t vocabulary, std::size_t d_model, const EmbeddingOptions& options);
 
-  /// Of one side of a model, at positions first_position, first_position + 1, ... -> [batch, length, d_model]
+  /// Of one side of a model, at positions first_position, first_position + 1, ... or at the tokens' places
+  /// -> [batch, length, d_model]
   Variable operator()(Tape& tape, const Tokens& tokens, const Positions& positions, std::size_t first_position) const;
 
   Parameter& weight() const { return weight_; }  ///< [V, d_model]

@@ -66,6 +66,17 @@ JoinedTokens::JoinedTokens(const Tokens& source, const std::vector<std::size_t>&
   }
 }
 
+/// Where documents begin in each row; empty where each row is one.
+std::vector<std::vector<std::size_t>> documents_of(const Tokens& tokens) {
+  if (tokens.places.empty()) return {};
+  expect(tokens.places.size() == tokens.ids.size(), "model", "{} places for {} tokens", tokens.places.size(),
+         tokens.ids.size());
+  std::vector<std::vector<std::size_t>> documents(tokens.batch);
+  for (std::size_t i = 0; i < tokens.places.size(); ++i)
+    if (tokens.places[i] == 0) documents[i / tokens.length].push_back(i % tokens.length);
+  return documents;
+}
+
 }  // namespace
 
 std::vector<std::string> names_of(ModelKind) { return {"encoder_decoder", "decoder_only"}; }
@@ -108,11 +119,13 @@ const Encoder& Transformer::encoder() const {
 
 Variable Transformer::hidden(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths,
                              const Tokens& target) const {
+  expect(target.places.empty() || (!encoder_ && source.length == 0), "model",
+         "a row of targets can hold several documents only where there is no encoder and no source");
   if (encoder_) return decode(target, encode(tape, source, source_lengths), source_lengths);
   const Tape::OnSide side(tape, ModelSide::joined);
+  if (source.length == 0) return decoder_(embed_target(tape, target, 0), {}, {}, documents_of(target));
   const JoinedTokens joined(source, source_lengths, target, max_length());
   const Variable all = decoder_(embed_target(tape, {joined.ids, source.batch, joined.length}, 0), {}, {});
-  if (source.length == 0) return all;
   const std::size_t d_model = all.shape()[2];
   // Rows of a matrix by their numbers: the op that looks up embeddings.
   return embedding(reshape(all, {source.batch * joined.length, d_model}), joined.target_places,

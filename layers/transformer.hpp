@@ -62,7 +62,7 @@ class Transformer : public Module {
 
   /// The last hidden states of targets behind their sources, which a decoder alone need not have (S = 0): source [B, S]
   /// with `source_lengths` positions before the padding (empty: all are), target [B, T] (beginning with bos)
-  /// -> [B, T, d_model]
+  /// -> [B, T, d_model]. Without sources and without an encoder, a row of targets may hold several documents.
   Variable hidden(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths,
                   const Tokens& target) const;
 

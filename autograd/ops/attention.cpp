@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace surd {
@@ -16,10 +17,35 @@ using blas::yes;
 
 struct Sizes {
   std::size_t batch, queries, keys, rows_of_keys, heads, key_value_heads, key_width, value_width;
+};
+
+/// Queries and keys of a batch row that see each other: all, or those of one document. Their scores follow those of the
+/// blocks before, of all heads.
+struct Block {
+  std::size_t queries, keys;
+  std::size_t first;   ///< query, and key
+  std::size_t offset;  ///< of the scores, for one head
   /// Elements from one row of scores to the next: rows are padded, so that no register is filled in part.
   std::size_t row() const { return (keys + 15) / 16 * 16; }
   std::size_t scores() const { return queries * row(); }  // of one head
 };
+using Blocks = std::vector<Block>;
+
+Blocks blocks_of_row(std::size_t b, const Sizes& s, const AttentionArguments& arguments) {
+  if (arguments.documents.empty()) return {{s.queries, s.keys, 0, 0}};
+  const std::vector<std::size_t>& begins = arguments.documents[b];
+  Blocks blocks;
+  std::size_t offset = 0;
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const std::size_t length = (i + 1 < begins.size() ? begins[i + 1] : s.queries) - begins[i];
+    blocks.push_back({length, length, begins[i], offset});
+    offset += blocks.back().scores();
+  }
+  return blocks;
+}
+
+/// Elements of the scores of one head of a batch row.
+std::size_t scores_of(const Blocks& blocks) { return blocks.back().offset + blocks.back().scores(); }
 
 Sizes check(Variable q, Variable k, Variable v, const AttentionArguments& arguments) {
   constexpr const char* op = "attention";
@@ -55,6 +81,15 @@ Sizes check(Variable q, Variable k, Variable v, const AttentionArguments& argume
          arguments.key_lengths.size(), batch);
   for (const std::size_t length : arguments.key_lengths)
     expect(length <= keys, op, "key length {} exceeds the {} keys", length, keys);
+  const auto& documents = arguments.documents;
+  expect(documents.empty() || (documents.size() == batch && q.shape()[1] == keys && arguments.key_lengths.empty()), op,
+         "documents take as many queries as keys, their begins in each of {} rows, and no key lengths; got q {}, k {}, "
+         "{} rows, {} key lengths",
+         batch, q.shape(), k.shape(), documents.size(), arguments.key_lengths.size());
+  for (const std::vector<std::size_t>& begins : documents)
+    expect(!begins.empty() && begins.front() == 0 && begins.back() < keys &&
+               std::adjacent_find(begins.begin(), begins.end(), std::greater_equal<>()) == begins.end(),
+           op, "documents begin at 0 and then ever later among {} positions; got {}", keys, fmt::join(begins, ", "));
   return {batch,
           q.shape()[1],
           keys,
@@ -65,17 +100,17 @@ Sizes check(Variable q, Variable k, Variable v, const AttentionArguments& argume
           v.shape()[2] / key_value_heads};
 }
 
-/// Keys that query t of batch row b sees: always a prefix.
-std::size_t visible_keys(std::size_t b, std::size_t t, const Sizes& s, const AttentionArguments& arguments) {
-  const std::size_t length = arguments.key_lengths.empty() ? s.keys : arguments.key_lengths[b];
-  return arguments.causal ? std::min(length, t + s.keys - s.queries + 1) : length;
+/// Keys of a block that its query t sees: always a prefix.
+std::size_t visible_keys(std::size_t b, std::size_t t, const Block& block, const AttentionArguments& arguments) {
+  const std::size_t length = arguments.key_lengths.empty() ? block.keys : arguments.key_lengths[b];
+  return arguments.causal ? std::min(length, t + block.keys - block.queries + 1) : length;
 }
 
 /// The scores of a head less slope times distance, in place.
-void subtract_distances(Real* scores, double slope, const Sizes& s, std::size_t first_position) {
-  for (std::size_t t = 0; t < s.queries; ++t, scores += s.row()) {
+void subtract_distances(Real* scores, double slope, const Block& block, std::size_t first_position) {
+  for (std::size_t t = 0; t < block.queries; ++t, scores += block.row()) {
     const auto position = static_cast<double>(first_position + t);
-    for (std::size_t j = 0; j < s.keys; ++j)
+    for (std::size_t j = 0; j < block.keys; ++j)
       scores[j] -= static_cast<Real>(slope * std::fabs(position - static_cast<double>(j)));
   }
 }
@@ -89,18 +124,18 @@ std::vector<Real> bias_by_distance(const AttentionArguments& arguments, std::siz
   return biases;
 }
 
-/// Adds each score's bias, in place.
-void add_biases(Real* scores, const std::vector<Real>& biases, const Sizes& s) {
-  for (std::size_t t = 0; t < s.queries; ++t, scores += s.row())
-    kernels::accumulate(biases.data() + (s.queries - 1 - t), scores, s.keys);
+/// Adds each score's bias, in place. `last` is the number of the last query of a batch row.
+void add_biases(Real* scores, const std::vector<Real>& biases, const Block& block, std::size_t last) {
+  for (std::size_t t = 0; t < block.queries; ++t, scores += block.row())
+    kernels::accumulate(biases.data() + (last - t), scores, block.keys);
 }
 
 /// Adds the gradients of a head's scores to that of the table.
-void add_bias_gradients(const Real* gradients, const AttentionArguments& arguments, std::size_t head, const Sizes& s,
-                        Tensor& table_gradient) {
+void add_bias_gradients(const Real* gradients, const AttentionArguments& arguments, std::size_t head,
+                        const Block& block, std::size_t last, Tensor& table_gradient) {
   std::vector<Real> by_distance(arguments.buckets.size(), Real(0));
-  for (std::size_t t = 0; t < s.queries; ++t, gradients += s.row())
-    kernels::accumulate(gradients, by_distance.data() + (s.queries - 1 - t), s.keys);
+  for (std::size_t t = 0; t < block.queries; ++t, gradients += block.row())
+    kernels::accumulate(gradients, by_distance.data() + (last - t), block.keys);
   for (std::size_t i = 0; i < by_distance.size(); ++i) table_gradient(arguments.buckets[i], head) += by_distance[i];
 }
 
@@ -112,13 +147,14 @@ class Shown {
         sizes_(s),
         values_(observed_ ? Shape{s.batch, s.heads, s.queries, s.keys} : Shape{0}) {}
 
-  /// Copies a head's scores, weights or gradients; keys that are hidden get `hidden`.
-  void copy(const Real* rows, std::size_t b, std::size_t h, const AttentionArguments& arguments, Real hidden) {
+  /// Copies a head's scores, weights or gradients of a block; keys that are hidden get `hidden`.
+  void copy(const Real* rows, std::size_t b, std::size_t h, const Block& block, const AttentionArguments& arguments,
+            Real hidden) {
     if (!observed_) return;
-    Real* to = values_.data() + (b * sizes_.heads + h) * sizes_.queries * sizes_.keys;
-    for (std::size_t t = 0; t < sizes_.queries; ++t, rows += sizes_.row(), to += sizes_.keys) {
-      const std::size_t visible = visible_keys(b, t, sizes_, arguments);
-      std::fill(std::copy_n(rows, visible, to), to + sizes_.keys, hidden);
+    Real* to = values_.data() + ((b * sizes_.heads + h) * sizes_.queries + block.first) * sizes_.keys;
+    for (std::size_t t = 0; t < block.queries; ++t, rows += block.row(), to += sizes_.keys) {
+      std::fill_n(to, sizes_.keys, hidden);
+      std::copy_n(rows, visible_keys(b, t, block, arguments), to + block.first);
     }
   }
 
@@ -134,7 +170,8 @@ class Shown {
 
 }  // namespace
 
-// For each batch row and head, with S = factor Q K^T - slope distance + bias, P = softmax(S), D = dropout(P), O = D V:
+// For each batch row, document and head, with S = factor Q K^T - slope distance + bias, P = softmax(S), D = dropout(P),
+// O = D V:
 //   dV = D^T dO,  dD = dO V^T,  dP = dD * mask,  dS = P * (dP - rowsum(dP * P)),  dQ = factor dS K,  dK = factor dS^T Q
 // and the gradient of a bias is the sum of dS where it was added. dK and dV are sums over the heads of q that share
 // them. P and its dropout are kept as one number an element, with a minus sign where it is dropped.
@@ -145,58 +182,77 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   // Leading dimensions.
   const std::size_t q_row = s.heads * s.key_width, o_row = s.heads * s.value_width;
   const std::size_t k_row = s.key_value_heads * s.key_width, v_row = s.key_value_heads * s.value_width;
-  const auto q_at = [=](std::size_t b, std::size_t h) { return b * s.queries * q_row + h * s.key_width; };
-  const auto k_at = [=](std::size_t b, std::size_t h) {
-    return b * s.rows_of_keys * k_row + h / shared_by * s.key_width;
+  // Where row t of head h begins.
+  const auto q_at = [=](std::size_t b, std::size_t h, std::size_t t) {
+    return (b * s.queries + t) * q_row + h * s.key_width;
   };
-  const auto v_at = [=](std::size_t b, std::size_t h) {
-    return b * s.rows_of_keys * v_row + h / shared_by * s.value_width;
+  const auto k_at = [=](std::size_t b, std::size_t h, std::size_t t) {
+    return (b * s.rows_of_keys + t) * k_row + h / shared_by * s.key_width;
   };
-  const auto o_at = [=](std::size_t b, std::size_t h) { return b * s.queries * o_row + h * s.value_width; };
+  const auto v_at = [=](std::size_t b, std::size_t h, std::size_t t) {
+    return (b * s.rows_of_keys + t) * v_row + h / shared_by * s.value_width;
+  };
+  const auto o_at = [=](std::size_t b, std::size_t h, std::size_t t) {
+    return (b * s.queries + t) * o_row + h * s.value_width;
+  };
 
   Tape& tape = q.tape();
   const Variable bias = arguments.distance_bias;
   const bool recorded = tape.needs_gradient({q, k, v, bias});
   const bool drop = tape.options().training && arguments.dropout > 0;
   const kernels::DropoutRate rate(drop ? arguments.dropout : 0);
-  const std::size_t of_batch_row = s.heads * s.scores();
-  const auto head = [=](std::size_t b, std::size_t h) { return (recorded ? b * of_batch_row : 0) + h * s.scores(); };
+  std::vector<Blocks> blocks;
+  std::size_t of_batch_row = 0, largest = 0;  // elements of scores: most of a batch row, and of a block and head
+  for (std::size_t b = 0; b < s.batch; ++b) {
+    blocks.push_back(blocks_of_row(b, s, arguments));
+    of_batch_row = std::max(of_batch_row, s.heads * scores_of(blocks[b]));
+    for (const Block& block : blocks[b]) largest = std::max(largest, block.scores());
+  }
+  const auto scores_at = [=](std::size_t b, std::size_t h, const Block& block) {
+    return (recorded ? b * of_batch_row : 0) + s.heads * block.offset + h * block.scores();
+  };
+  // Draws of dropout go by the place in the whole batch, of which this may be a part with other documents.
+  const std::size_t draws_of_batch_row = s.heads * Block{s.queries, s.keys, 0, 0}.scores();
 
-  Tensor weights(Shape{recorded ? s.batch : 1, s.heads, s.queries, s.row()});
-  Tensor dropped(drop ? Shape{s.queries, s.row()} : Shape{0});
+  Tensor weights(Shape{(recorded ? s.batch : 1) * of_batch_row});
+  Tensor dropped(Shape{drop ? largest : 0});
   Tensor o(Shape{s.batch, s.queries, o_row});
   Shown shown_scores(tape, s), shown_weights(tape, s);
   std::vector<std::vector<Real>> biases;  // a head
   for (std::size_t h = 0; bias && h < s.heads; ++h) biases.push_back(bias_by_distance(arguments, h));
   std::vector<std::size_t> visible(s.queries);
   for (std::size_t b = 0; b < s.batch; ++b) {
-    for (std::size_t t = 0; t < s.queries; ++t) visible[t] = visible_keys(b, t, s, arguments);
-    for (std::size_t h = 0; h < s.heads; ++h) {
-      Real* p = weights.data() + head(b, h);
-      blas::gemm(no, yes, s.queries, s.keys, s.key_width, factor, q.value().data() + q_at(b, h), q_row,
-                 k.value().data() + k_at(b, h), k_row, 0, p, s.row());
-      if (!arguments.distance_slopes.empty())
-        subtract_distances(p, arguments.distance_slopes[h], s, arguments.first_position);
-      if (bias) add_biases(p, biases[h], s);
-      shown_scores.copy(p, b, h, arguments, std::numeric_limits<Real>::quiet_NaN());
-      kernels::softmax_prefixes(p, visible.data(), s.queries, s.row(), arguments.subtract_max == SubtractMax::yes);
-      shown_weights.copy(p, b, h, arguments, 0);
+    for (const Block& block : blocks[b]) {
+      for (std::size_t t = 0; t < block.queries; ++t) visible[t] = visible_keys(b, t, block, arguments);
+      for (std::size_t h = 0; h < s.heads; ++h) {
+        Real* p = weights.data() + scores_at(b, h, block);
+        blas::gemm(no, yes, block.queries, block.keys, s.key_width, factor, q.value().data() + q_at(b, h, block.first),
+                   q_row, k.value().data() + k_at(b, h, block.first), k_row, 0, p, block.row());
+        if (!arguments.distance_slopes.empty())
+          subtract_distances(p, arguments.distance_slopes[h], block, arguments.first_position);
+        if (bias) add_biases(p, biases[h], block, s.queries - 1);
+        shown_scores.copy(p, b, h, block, arguments, std::numeric_limits<Real>::quiet_NaN());
+        kernels::softmax_prefixes(p, visible.data(), block.queries, block.row(),
+                                  arguments.subtract_max == SubtractMax::yes);
+        shown_weights.copy(p, b, h, block, arguments, 0);
+      }
     }
     if (drop)
-      kernels::mark_dropped({arguments.stream, (tape.options().first_row + b) * of_batch_row, rate},
-                            weights.data() + head(b, 0), of_batch_row);
-    for (std::size_t h = 0; h < s.heads; ++h) {
-      const Real* p = weights.data() + head(b, h);
-      if (drop) kernels::drop_marked(p, rate.keep_scale, dropped.data(), s.scores());
-      blas::gemm(no, no, s.queries, s.value_width, s.keys, 1, drop ? dropped.data() : p, s.row(),
-                 v.value().data() + v_at(b, h), v_row, 0, o.data() + o_at(b, h), o_row);
-    }
+      kernels::mark_dropped({arguments.stream, (tape.options().first_row + b) * draws_of_batch_row, rate},
+                            weights.data() + scores_at(b, 0, blocks[b].front()), s.heads * scores_of(blocks[b]));
+    for (const Block& block : blocks[b])
+      for (std::size_t h = 0; h < s.heads; ++h) {
+        const Real* p = weights.data() + scores_at(b, h, block);
+        if (drop) kernels::drop_marked(p, rate.keep_scale, dropped.data(), block.scores());
+        blas::gemm(no, no, block.queries, s.value_width, block.keys, 1, drop ? dropped.data() : p, block.row(),
+                   v.value().data() + v_at(b, h, block.first), v_row, 0, o.data() + o_at(b, h, block.first), o_row);
+      }
   }
   if (tape.observed()) tape.observe("factor", full({1}, factor));
   shown_scores.show(tape, "scores");
   shown_weights.show(tape, "weights");
 
-  auto backward = [=, weights = std::move(weights)](BackwardPass& pass) {
+  auto backward = [=, weights = std::move(weights), blocks = std::move(blocks)](BackwardPass& pass) {
     const Real* d_o = pass.gradient().data();
     const bool to_q = pass.needs(q), to_k = pass.needs(k), to_v = pass.needs(v), to_bias = pass.needs(bias);
     const auto gradient_of = [&](Variable x) {
@@ -204,33 +260,34 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
       return s.keys < s.rows_of_keys ? zeros(x.shape()) : empty_like(x.value());  // nothing else clears the room
     };
     Tensor dq = gradient_of(q), dk = gradient_of(k), dv = gradient_of(v);
-    Tensor d(drop ? Shape{s.queries, s.row()} : Shape{0});
-    Tensor ds = zeros({s.queries, s.row()}), d_bias = to_bias ? zeros(bias.shape()) : Tensor(Shape{0});
+    Tensor d(Shape{drop ? largest : 0});
+    Tensor ds = zeros({largest}), d_bias = to_bias ? zeros(bias.shape()) : Tensor(Shape{0});
     Shown shown_gradients(q.tape(), s);
-    for (std::size_t b = 0; b < s.batch; ++b) {
-      for (std::size_t h = 0; h < s.heads; ++h) {
-        const Real beta = h % shared_by == 0 ? Real(0) : Real(1);  // the first of those that share a head clears
-        const Real* p = weights.data() + head(b, h);
-        if (to_v) {
-          if (drop) kernels::drop_marked(p, rate.keep_scale, d.data(), s.scores());
-          blas::gemm(yes, no, s.keys, s.value_width, s.queries, 1, drop ? d.data() : p, s.row(), d_o + o_at(b, h),
-                     o_row, beta, dv.data() + v_at(b, h), v_row);
+    for (std::size_t b = 0; b < s.batch; ++b)
+      for (const Block& block : blocks[b])
+        for (std::size_t h = 0; h < s.heads; ++h) {
+          const std::size_t row = block.row(), first = block.first;
+          const Real beta = h % shared_by == 0 ? Real(0) : Real(1);  // the first of those that share a head clears
+          const Real* p = weights.data() + scores_at(b, h, block);
+          if (to_v) {
+            if (drop) kernels::drop_marked(p, rate.keep_scale, d.data(), block.scores());
+            blas::gemm(yes, no, block.keys, s.value_width, block.queries, 1, drop ? d.data() : p, row,
+                       d_o + o_at(b, h, first), o_row, beta, dv.data() + v_at(b, h, first), v_row);
+          }
+          if (!to_q && !to_k && !to_bias) continue;
+          blas::gemm(no, yes, block.queries, block.keys, s.value_width, 1, d_o + o_at(b, h, first), o_row,
+                     v.value().data() + v_at(b, h, first), v_row, 0, ds.data(), row);
+          for (std::size_t t = 0; t < block.queries; ++t)
+            kernels::softmax_marked_backward(p + t * row, rate.keep_scale, ds.data() + t * row, row);
+          shown_gradients.copy(ds.data(), b, h, block, arguments, 0);
+          if (to_bias) add_bias_gradients(ds.data(), arguments, h, block, s.queries - 1, d_bias);
+          if (to_q)
+            blas::gemm(no, no, block.queries, s.key_width, block.keys, factor, ds.data(), row,
+                       k.value().data() + k_at(b, h, first), k_row, 0, dq.data() + q_at(b, h, first), q_row);
+          if (to_k)
+            blas::gemm(yes, no, block.keys, s.key_width, block.queries, factor, ds.data(), row,
+                       q.value().data() + q_at(b, h, first), q_row, beta, dk.data() + k_at(b, h, first), k_row);
         }
-        if (!to_q && !to_k && !to_bias) continue;
-        blas::gemm(no, yes, s.queries, s.keys, s.value_width, 1, d_o + o_at(b, h), o_row, v.value().data() + v_at(b, h),
-                   v_row, 0, ds.data(), s.row());
-        for (std::size_t t = 0; t < s.queries; ++t)
-          kernels::softmax_marked_backward(p + t * s.row(), rate.keep_scale, ds.data() + t * s.row(), s.row());
-        shown_gradients.copy(ds.data(), b, h, arguments, 0);
-        if (to_bias) add_bias_gradients(ds.data(), arguments, h, s, d_bias);
-        if (to_q)
-          blas::gemm(no, no, s.queries, s.key_width, s.keys, factor, ds.data(), s.row(), k.value().data() + k_at(b, h),
-                     k_row, 0, dq.data() + q_at(b, h), q_row);
-        if (to_k)
-          blas::gemm(yes, no, s.keys, s.key_width, s.queries, factor, ds.data(), s.row(), q.value().data() + q_at(b, h),
-                     q_row, beta, dk.data() + k_at(b, h), k_row);
-      }
-    }
     if (to_q || to_k || to_bias) shown_gradients.show(q.tape(), "scores_gradient");
     if (to_q) q.tape().observe("query_gradient", dq);
     pass.accumulate(q, std::move(dq));  // each does nothing where it is not needed

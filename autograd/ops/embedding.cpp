@@ -34,13 +34,18 @@ void backward_to_rows(BackwardPass& pass, Variable weight, const Ids& ids, Real 
   add_to_rows(pass.gradient(), ids, factor, dw.data);
 }
 
+/// The row of the table that is added to id number i of ids [B, length].
+std::size_t row_of_table(const PositionRows& positions, std::size_t i, std::size_t length) {
+  return positions.places.empty() ? positions.first + i % length : static_cast<std::size_t>(positions.places[i]);
+}
+
 /// Shows an observer the two parts of a sum y of tokens and positions, positions first, where there are any.
-void observe_parts(const Tensor& y, Variable weight, const Ids& ids, Real factor, Variable positions,
-                   std::size_t first_position) {
+void observe_parts(const Tensor& y, Variable weight, const Ids& ids, Real factor, const PositionRows& positions) {
   const std::size_t length = y.shape()[1], d = row_length(y);
-  if (positions) {
-    Tensor rows(Shape{length, d});
-    std::copy_n(positions.value().data() + first_position * d, rows.size(), rows.data());
+  if (positions.table) {
+    Tensor rows(positions.places.empty() ? Shape{length, d} : y.shape());
+    for (std::size_t i = 0; i < row_count(rows); ++i)
+      std::copy_n(positions.table.value().data() + row_of_table(positions, i, length) * d, d, rows.data() + i * d);
     weight.tape().observe("positions", rows);
   }
   Tensor tokens = empty_like(y);
@@ -68,18 +73,23 @@ Variable embedding(Variable weight, const Ids& ids, const Shape& shape) {
                               [=](BackwardPass& pass) { backward_to_rows(pass, weight, ids, 1); });
 }
 
-// y[b, t] = factor s W[id] + P[first + t];  dW[id] += factor s dy[b, t],  ds = factor sum(W[id] dy[b, t]),
-// dP[first + t] += sum over b of dy[b, t].
+// y[b, t] = factor s W[id] + P[r];  dW[id] += factor s dy[b, t],  ds = factor sum(W[id] dy[b, t]),  dP[r] += dy[b, t].
 Variable embedding_with_positions(Variable weight, const Ids& ids, std::size_t batch_size, std::size_t length,
-                                  Real factor, Variable learned_factor, Variable positions,
-                                  std::size_t first_position) {
+                                  Real factor, Variable learned_factor, const PositionRows& positions) {
   constexpr const char* op = "embedding_with_positions";
   check(op, weight, ids, batch_size * length);
   const std::size_t d = row_length(weight.value());
-  expect(!positions || (positions.dimension() == 2 && positions.shape()[1] == d &&
-                        first_position + length <= positions.shape()[0]),
-         op, "takes positions [P, {}] with P at least {}; got {}", d, first_position + length,
-         positions ? positions.shape() : Shape{});
+  const Variable table = positions.table;
+  const Ids& places = positions.places;
+  expect(places.empty() || places.size() == ids.size(), op, "{} places for {} ids", places.size(), ids.size());
+  if (table) {
+    const auto past_last = places.empty()
+                               ? positions.first + length
+                               : static_cast<std::size_t>(*std::max_element(places.begin(), places.end())) + 1;
+    expect(table.dimension() == 2 && table.shape()[1] == d && past_last <= table.shape()[0], op,
+           "takes positions [P, {}] with P at least {}; got {}", d, past_last, table.shape());
+    expect(places.empty() || *std::min_element(places.begin(), places.end()) >= 0, op, "takes no place below 0");
+  }
   expect(!learned_factor || learned_factor.shape() == Shape{1}, op, "takes a learned factor [1]; got {}",
          learned_factor ? learned_factor.shape() : Shape{});
   const Real both = learned_factor ? factor * learned_factor.value().data()[0] : factor;
@@ -87,11 +97,11 @@ Variable embedding_with_positions(Variable weight, const Ids& ids, std::size_t b
   for (std::size_t i = 0; i < ids.size(); ++i) {
     Real* to = y.data() + i * d;
     kernels::scale(both, row(weight, ids[i]), to, d);
-    if (positions) kernels::accumulate(positions.value().data() + (first_position + i % length) * d, to, d);
+    if (table) kernels::accumulate(table.value().data() + row_of_table(positions, i, length) * d, to, d);
   }
   const bool observed = weight.tape().observed();
-  if (observed) observe_parts(y, weight, ids, both, positions, first_position);
-  return weight.tape().record(op, std::move(y), {weight, learned_factor, positions}, [=](BackwardPass& pass) {
+  if (observed) observe_parts(y, weight, ids, both, positions);
+  return weight.tape().record(op, std::move(y), {weight, learned_factor, table}, [=](BackwardPass& pass) {
     backward_to_rows(pass, weight, ids, both);
     if (observed && pass.needs(weight)) observe_weight_gradient(pass, weight, ids, both);
     if (pass.needs(learned_factor)) {
@@ -100,11 +110,11 @@ Variable embedding_with_positions(Variable weight, const Ids& ids, std::size_t b
         sum += static_cast<double>(kernels::dot(row(weight, ids[i]), pass.gradient().data() + i * d, d));
       pass.accumulate(learned_factor, full({1}, factor * static_cast<Real>(sum)));
     }
-    if (!pass.needs(positions)) return;
-    const auto dp = pass.slot(positions);
-    if (dp.beta == 0) std::fill_n(dp.data, positions.value().size(), Real(0));
+    if (!pass.needs(table)) return;
+    const auto dp = pass.slot(table);
+    if (dp.beta == 0) std::fill_n(dp.data, table.value().size(), Real(0));
     for (std::size_t i = 0; i < ids.size(); ++i)
-      kernels::accumulate(pass.gradient().data() + i * d, dp.data + (first_position + i % length) * d, d);
+      kernels::accumulate(pass.gradient().data() + i * d, dp.data + row_of_table(positions, i, length) * d, d);
   });
 }
 

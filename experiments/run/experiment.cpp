@@ -150,6 +150,8 @@ std::vector<std::string> describe(const RunConfig& config, const Experiment& exp
   const TrainOptions& t = config.train;
   const std::string batch = t.batching.batch_size ? fmt::format("{} pairs", *t.batching.batch_size)
                                                   : fmt::format("{} tokens", t.batching.batch_tokens.value_or(0));
+  const std::string packed =
+      t.batching.packed_length ? fmt::format(", rows of {} packed", *t.batching.packed_length) : std::string();
   std::vector<std::string> lines = {
       labelled("task", splits, ","),
       fmt::format("vocabulary  {}{}",
@@ -181,7 +183,7 @@ std::vector<std::string> describe(const RunConfig& config, const Experiment& exp
                   experiment.optimizer->learning_rate(), t.clip_norm ? fmt::format("{:g}", *t.clip_norm) : "none"),
       fmt::format("schedule    {} over {} updates{}", config.schedule.name(), with_commas(t.updates),
                   peak < 1 ? fmt::format("; its factor reaches {:.3g}", peak) : ""),
-      fmt::format("batches     {} x {}, padding {:.1f} %, {} replica{}", batch, t.accumulate,
+      fmt::format("batches     {} x {}{}, padding {:.1f} %, {} replica{}", batch, t.accumulate, packed,
                   100 * experiment.padding_share, t.replicas, t.replicas == 1 ? "" : "s"),
       fmt::format("seed        {}", config.seed),
   };

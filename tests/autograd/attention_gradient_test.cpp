@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -67,6 +69,67 @@ TEST_CASE("gradients of causal attention") {
   check("causal", causal, square);
   check("causal, Tq < Tk", causal, cross);
   check("causal with key padding", causal, padded);
+}
+
+TEST_CASE("gradients of attention among the documents of a row") {
+  for (const bool causal : {false, true})
+    for (const double dropout : {0.0, 0.4}) {
+      AttentionArguments options{2, Real(0.7), causal};
+      options.documents = {{0, 3, 4}, {0, 6}};
+      options.dropout = dropout;
+      options.stream = random::Stream(3, "dropout", "attention");
+      test::check_gradients(
+          fmt::format("documents, causal {}, dropout {}", causal, dropout),
+          [&](Tape&, V v) { return attention(v[0], v[1], v[2], options); },
+          [](std::uint64_t seed) {
+            return inputs_of({2, 7, 7, 2, 3, 2}, seed);
+          });
+    }
+}
+
+TEST_CASE("what a document gets, and gives, does not depend on what else its row holds") {
+  const std::size_t heads = 4, width = 12, length = 9;
+  const std::vector<std::size_t> begins = {0, 4, 5};
+  AttentionArguments options{heads, Real(0.6), true};
+  options.key_value_heads = 2;
+  options.distance_slopes = {0.5, 0.25, 0.1, 0};
+  const Tensor table = test::random_tensor({5, heads}, 4), q = test::random_tensor({1, length, width}, 1),
+               k = test::random_tensor({1, length, width / 2}, 2), v = test::random_tensor({1, length, width / 2}, 3);
+  const auto bucketed = [&](AttentionArguments arguments, Variable bias, std::size_t positions) {
+    arguments.distance_bias = bias;
+    for (std::size_t i = 0; i < 2 * positions - 1; ++i) {  // by how far the key is behind the query, at most 4
+      const std::size_t behind = i < positions ? positions - 1 - i : 0;
+      arguments.buckets.push_back(std::min<std::size_t>(behind, 4));
+    }
+    return arguments;
+  };
+  const double rounding = 100 * static_cast<double>(std::numeric_limits<Real>::epsilon());
+  Tape together;
+  std::vector<Variable> whole = {together.input(q, true), together.input(k, true), together.input(v, true),
+                                 together.input(table, true)};
+  AttentionArguments packed = bucketed(options, whole[3], length);
+  packed.documents = {begins};
+  const Variable o = attention(whole[0], whole[1], whole[2], packed);
+  const auto value = Tensor(o.value());  // backward lets it go
+  together.backward(sum(multiply(o, o)));
+  Tensor table_gradient = zeros(table.shape());
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const std::size_t begin = begins[i], end = i + 1 < begins.size() ? begins[i + 1] : length;
+    const auto part = [&](const Tensor& x) {
+      Tape tape;
+      return Tensor(slice(tape.input(x), 1, begin, end).value());
+    };
+    Tape alone;
+    const std::vector<Variable> own = {alone.input(part(q), true), alone.input(part(k), true),
+                                       alone.input(part(v), true), alone.input(table, true)};
+    const Variable of_own = attention(own[0], own[1], own[2], bucketed(options, own[3], end - begin));
+    CHECK(test::largest_difference(part(value), of_own.value()) < rounding);
+    alone.backward(sum(multiply(of_own, of_own)));
+    for (std::size_t input = 0; input < 3; ++input)
+      CHECK(test::largest_difference(part(whole[input].gradient()), own[input].gradient()) < rounding);
+    for (std::size_t j = 0; j < table.size(); ++j) table_gradient.data()[j] += own[3].gradient().data()[j];
+  }
+  CHECK(test::largest_difference(whole[3].gradient(), table_gradient) < rounding);
 }
 
 TEST_CASE("gradients of attention with other factors") {

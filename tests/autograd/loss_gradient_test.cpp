@@ -51,7 +51,7 @@ TEST_CASE("gradients of embedding_with_positions") {
     const Tensor table = test::random_tensor({6, c.width}, 9);
     const auto run = [&](Variable weight, Variable positions, Variable learned = {}) {
       const Variable y =
-          embedding_with_positions(weight, c.ids, c.batch, c.length, Real(2.5), learned, positions, c.first);
+          embedding_with_positions(weight, c.ids, c.batch, c.length, Real(2.5), learned, {positions, c.first});
       return multiply(y, y);
     };
     const auto inputs = [&](std::uint64_t seed) {
@@ -60,6 +60,15 @@ TEST_CASE("gradients of embedding_with_positions") {
     const auto weights = [&](std::uint64_t seed) { return std::vector<Tensor>{inputs(seed)[0]}; };
     test::check_gradients(
         "learned positions", [&](Tape&, V v) { return run(v[0], v[1]); }, inputs);
+    test::check_gradients(
+        "positions by places",
+        [&](Tape&, V v) {
+          Ids places;
+          for (std::size_t i = 0; i < c.ids.size(); ++i) places.push_back(static_cast<std::int32_t>(i * i % 5));
+          const Variable y = embedding_with_positions(v[0], c.ids, c.batch, c.length, Real(2.5), {}, {v[1], 0, places});
+          return multiply(y, y);
+        },
+        inputs);
     test::check_gradients(
         "fixed positions", [&](Tape& t, V v) { return run(v[0], t.constant(table)); }, weights);
     test::check_gradients(
@@ -192,7 +201,7 @@ TEST_CASE("gradients of a parameter used twice") {
       "tied, unfused, one leaf",
       [&](Tape& tape, V v) {
         const Variable w = tape.parameter(weight);
-        const Variable x = add(embedding_with_positions(w, source, 2, 2, 2, {}, {}, 0), v[0]);
+        const Variable x = add(embedding_with_positions(w, source, 2, 2, 2, {}, {}), v[0]);
         return cross_entropy(linear(scale_by(tanh(x), tape.parameter(factor)), w), target, {Real(0.1), padding, 3});
       },
       {test::random_tensor({2, 2, 4}, 2)}, &parameters);

@@ -66,14 +66,20 @@ TEST_CASE_FIXTURE(Fixture, "errors of embeddings") {
   CHECK_ERROR(embedding(of({5, 2}), {0, 1}, {3}), "embedding: 2 ids for 3 places");
   CHECK_ERROR(embedding(of({5, 2}), {0, 5}, {2}), "embedding: id 5 is not in [0, 5)");
   CHECK_ERROR(embedding(of({5, 2}), {-1}, {1}), "embedding: id -1 is not in [0, 5)");
-  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 3, 1, {}, {}, 0),
+  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 3, 1, {}, {}),
               "embedding_with_positions: 2 ids for 3 places");
-  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 2, 1, {}, of({3, 2}), 2),
+  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 2, 1, {}, {of({3, 2}), 2}),
               "embedding_with_positions: takes positions [P, 2] with P at least 4; got [3, 2]");
-  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 2, 1, {}, of({4, 3}), 2),
+  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 2, 1, {}, {of({4, 3}), 2}),
               "embedding_with_positions: takes positions [P, 2] with P at least 4; got [4, 3]");
-  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 2, 1, of({2}), {}, 0),
+  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 2, 1, of({2}), {}),
               "embedding_with_positions: takes a learned factor [1]; got [2]");
+  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 2, 1, {}, {of({4, 2}), 0, {0}}),
+              "embedding_with_positions: 1 places for 2 ids");
+  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 2, 1, {}, {of({4, 2}), 0, {0, 4}}),
+              "embedding_with_positions: takes positions [P, 2] with P at least 5; got [4, 2]");
+  CHECK_ERROR(embedding_with_positions(of({5, 2}), {0, 1}, 1, 2, 1, {}, {of({4, 2}), 0, {-1, 0}}),
+              "embedding_with_positions: takes no place below 0");
 }
 
 TEST_CASE_FIXTURE(Fixture, "errors of softmax and norms") {
@@ -84,6 +90,31 @@ TEST_CASE_FIXTURE(Fixture, "errors of softmax and norms") {
   CHECK_ERROR(layer_norm(of({2, 3}), of({3}), of({1, 3}), 1), "layer_norm: takes a bias [n] = [3]; got [1, 3]");
   CHECK_ERROR(rms_norm(of({}), {}, 1), "rms_norm: takes [..., n]; got []");
   CHECK_ERROR(rms_norm(of({2, 3}), of({4}), 1), "rms_norm: takes a gain [n] = [3]; got [4]");
+}
+
+TEST_CASE_FIXTURE(Fixture, "errors of documents in attention") {
+  const Variable x = of({2, 3, 4}), longer = of({2, 4, 4});
+  const auto with = [&](std::vector<std::vector<std::size_t>> documents, std::vector<std::size_t> key_lengths = {}) {
+    AttentionArguments options{2, 1};
+    options.documents = std::move(documents);
+    options.key_lengths = std::move(key_lengths);
+    return options;
+  };
+  const std::string takes =
+      "attention: documents take as many queries as keys, their begins in each of 2 rows, and no key lengths; got q ";
+  CHECK_ERROR(attention(x, x, x, with({{0}})), (takes + "[2, 3, 4], k [2, 3, 4], 1 rows, 0 key lengths").c_str());
+  CHECK_ERROR(attention(x, longer, longer, with({{0}, {0}})),
+              (takes + "[2, 3, 4], k [2, 4, 4], 2 rows, 0 key lengths").c_str());
+  CHECK_ERROR(attention(x, x, x, with({{0}, {0}}, {3, 3})),
+              (takes + "[2, 3, 4], k [2, 3, 4], 2 rows, 2 key lengths").c_str());
+  for (const std::vector<std::size_t>& begins :
+       {std::vector<std::size_t>{1}, std::vector<std::size_t>{0, 3}, std::vector<std::size_t>{0, 1, 1}})
+    CHECK_ERROR(attention(x, x, x, with({{0}, begins})),
+                fmt::format("attention: documents begin at 0 and then ever later among 3 positions; got {}",
+                            fmt::join(begins, ", "))
+                    .c_str());
+  CHECK_ERROR(attention(x, x, x, with({{0}, {}})),
+              "attention: documents begin at 0 and then ever later among 3 positions; got ");
 }
 
 TEST_CASE_FIXTURE(Fixture, "errors of attention") {

@@ -20,6 +20,13 @@ using Values = std::vector<double>;
 constexpr double tolerance = 100 * static_cast<double>(std::numeric_limits<Real>::epsilon());
 constexpr std::int32_t padding = -1;
 
+/// The number of the document that position t of row b belongs to.
+std::ptrdiff_t document_of(const AttentionArguments& options, std::size_t b, std::size_t t) {
+  if (options.documents.empty()) return 0;
+  const std::vector<std::size_t>& begins = options.documents[b];
+  return std::upper_bound(begins.begin(), begins.end(), t) - begins.begin();
+}
+
 /// attention() from its formula, one query at a time.
 Tensor naive_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& options) {
   const std::size_t batch = q.shape()[0], queries = q.shape()[1], keys = k.shape()[1], heads = options.heads;
@@ -33,7 +40,7 @@ Tensor naive_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
           const bool real = options.key_lengths.empty() || j < options.key_lengths[b];
           // The last query sees the last key, the one before it sees all but that, ...
           const bool past = !options.causal || queries - 1 - t <= keys - 1 - j;
-          if (real && past) visible.push_back(j);
+          if (real && past && document_of(options, b, t) == document_of(options, b, j)) visible.push_back(j);
         }
         double total = 0;
         std::vector<double> weights;
@@ -58,18 +65,23 @@ TEST_CASE("attention follows its formula") {
   struct Case {
     std::size_t batch, queries, keys, heads, dk, dv;
     std::vector<std::size_t> lengths;
+    std::vector<std::vector<std::size_t>> documents = {};
   };
   for (const Case& c : std::vector<Case>{{1, 1, 1, 1, 1, 1, {}},
                                          {2, 5, 5, 2, 3, 4, {}},
                                          {2, 3, 7, 1, 5, 2, {7, 4}},
                                          {3, 2, 9, 3, 2, 3, {1, 0, 9}},
-                                         {1, 17, 33, 2, 8, 8, {30}}}) {
+                                         {1, 17, 33, 2, 8, 8, {30}},
+                                         {1, 7, 7, 2, 3, 2, {}, {{0}}},
+                                         {2, 7, 7, 2, 3, 2, {}, {{0, 3, 4}, {0, 1, 2, 3, 4, 5, 6}}},
+                                         {2, 40, 40, 1, 4, 4, {}, {{0, 20}, {0, 7, 39}}}}) {
     const Tensor q = random_tensor({c.batch, c.queries, c.heads * c.dk}, 1);
     const Tensor k = random_tensor({c.batch, c.keys, c.heads * c.dk}, 2);
     const Tensor v = random_tensor({c.batch, c.keys, c.heads * c.dv}, 3);
     for (const bool causal : {false, true}) {
       for (const SubtractMax subtract_max : {SubtractMax::yes, SubtractMax::no}) {
-        const AttentionArguments options{c.heads, Real(0.4), causal, c.lengths, subtract_max};
+        AttentionArguments options{c.heads, Real(0.4), causal, c.lengths, subtract_max};
+        options.documents = c.documents;
         Tape tape;
         const Variable o = attention(tape.input(q), tape.input(k), tape.input(v), options);
         CHECK(test::largest_difference(o.value(), naive_attention(q, k, v, options)) < tolerance);
@@ -218,12 +230,14 @@ TEST_CASE("embeddings by hand") {
   const Variable p = tape.input(tensor_of({4, 2}, {10, 10, 20, 20, 30, 30, 40, 40}));
   CHECK(values_of(embedding(w, {2, 0, 2}, {3}).value()) == Values{5, 6, 1, 2, 5, 6});
   CHECK(embedding(w, {2, 0}, {2, 1, 1}).shape() == Shape{2, 1, 1, 2});
-  const Variable y = embedding_with_positions(w, {0, 1, 2, 2}, 2, 2, 2, {}, p, 1);
+  const Variable y = embedding_with_positions(w, {0, 1, 2, 2}, 2, 2, 2, {}, {p, 1});
   CHECK(y.shape() == Shape{2, 2, 2});
   CHECK(values_of(y.value()) == Values{22, 24, 36, 38, 30, 32, 40, 42});
-  CHECK(values_of(embedding_with_positions(w, {1}, 1, 1, Real(0.5), {}, {}, 7).value()) == Values{1.5, 2});
+  CHECK(values_of(embedding_with_positions(w, {1}, 1, 1, Real(0.5), {}, {{}, 7}).value()) == Values{1.5, 2});
   const Variable learned = tape.input(tensor_of({1}, {3}));
-  CHECK(values_of(embedding_with_positions(w, {1}, 1, 1, Real(0.5), learned, p, 1).value()) == Values{24.5, 26});
+  CHECK(values_of(embedding_with_positions(w, {1}, 1, 1, Real(0.5), learned, {p, 1}).value()) == Values{24.5, 26});
+  const Variable placed = embedding_with_positions(w, {0, 0, 1}, 1, 3, 1, {}, {p, 0, {2, 0, 3}});
+  CHECK(values_of(placed.value()) == Values{31, 32, 11, 12, 43, 44});
 }
 
 TEST_CASE("cross_entropy by hand") {

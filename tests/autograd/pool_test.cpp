@@ -210,7 +210,7 @@ TEST_CASE("so does a step with attention, norms and dropout, on batches of two l
     AttentionArguments options{4, Real(0.5), true};
     options.dropout = 0.1;
     options.stream = tape.stream("dropout", "attention");
-    Variable x = embedding_with_positions(tape.parameter(table), ids, 4, length, 4, {}, {}, 0);
+    Variable x = embedding_with_positions(tape.parameter(table), ids, 4, length, 4, {}, {});
     for (int layer = 0; layer < 3; ++layer) {
       const Variable y = layer_norm(x, tape.parameter(gain), tape.parameter(bias), Real(1e-5));
       x = add(x, dropout(attention(y, y, y, options), 0.1, options.stream));

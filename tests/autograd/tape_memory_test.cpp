@@ -113,7 +113,7 @@ TEST_CASE("what only an observer is shown is not made where there is none") {
     options.observer = observer;
     Tape tape(options);
     embedding_with_positions(tape.constant(table), std::vector<std::int32_t>(tokens), 1, tokens, 2, {},
-                             tape.constant(positions), 0);
+                             {tape.constant(positions)});
   };
   pool::trim();
   const pool::Statistics empty = pool::statistics();
@@ -180,7 +180,7 @@ TEST_CASE("no-gradient mode computes the same values") {
         return embedding(w, {0, 4}, {2});
       },
       [&](Variable, Variable w, Variable) {
-        return embedding_with_positions(w, {0, 4}, 1, 2, 3, {}, w, 1);
+        return embedding_with_positions(w, {0, 4}, 1, 2, 3, {}, {w, 1});
       },
       [&](Variable v, Variable, Variable) { return softmax(v, SubtractMax::no); },
       [&](Variable v, Variable, Variable) { return softmax(log_softmax(v), SubtractMax::yes); },

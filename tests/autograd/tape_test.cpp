@@ -101,7 +101,8 @@ TEST_CASE("every way of adding to a parameter overwrites the garbage of an empty
   Parameter& factor = parameters.add("factor", test::random_tensor({1}, 6));
   const auto run = [&] {
     Tape tape;
-    Variable x = embedding_with_positions(tape.parameter(table), {1, 1, 3}, 1, 3, 2, {}, tape.parameter(positions), 1);
+    Variable x =
+        embedding_with_positions(tape.parameter(table), {1, 1, 3}, 1, 3, 2, {}, {tape.parameter(positions), 1});
     x = linear(x, tape.parameter(weight), tape.parameter(bias), Activation::gelu);
     x = layer_norm(x, tape.parameter(gain), tape.parameter(bias), Real(0.1));
     x = add_bias(rms_norm(x, tape.parameter(gain), Real(0.1)), tape.parameter(bias));
@@ -247,7 +248,7 @@ TEST_CASE("an event says what it is of, on which side of the model, in backward 
     const Tape::OnSide side(tape, ModelSide::target);
     {
       const Tape::OnSide nested(tape, ModelSide::source);
-      x = embedding_with_positions(tape.parameter(table), {1, 2}, 1, 2, 1, {}, {}, 0);
+      x = embedding_with_positions(tape.parameter(table), {1, 2}, 1, 2, 1, {}, {});
     }
     x = relu(x);
   }

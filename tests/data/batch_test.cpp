@@ -72,6 +72,34 @@ TEST_CASE("any rows of a batch keep what belongs to them, in the order asked for
   }
 }
 
+TEST_CASE("a packed row holds several texts, each with its own bos, eos and places") {
+  const std::vector<SentencePair> texts = {{{}, {20, 21}}, {{}, {22}}, {{}, {}}, {{}, {23, 24, 25, 26}}};
+  const Batch batch = make_packed_batch(texts, {{1, 0}, {3}, {2}});
+  CHECK(batch.size == 3);
+  CHECK(batch.source_length == 0);
+  CHECK(batch.target_length == 5);
+  CHECK(batch.target_input == Ids{1, 22, 1, 20, 21,   //
+                                  1, 23, 24, 25, 26,  //
+                                  1, 0, 0, 0, 0});
+  CHECK(batch.target_output == Ids{22, 2, 20, 21, 2,   //
+                                   23, 24, 25, 26, 2,  //
+                                   2, 0, 0, 0, 0});
+  CHECK(batch.target_places == std::vector<std::int32_t>{0, 1, 0, 1, 2,  //
+                                                         0, 1, 2, 3, 4,  //
+                                                         0, 0, 0, 0, 0});
+  CHECK(batch.target_lengths == Sizes{5, 5, 1});
+  CHECK(batch.indices == Sizes{1, 3, 2});
+  CHECK(batch.target_tokens() == 11);
+  const Batch part = batch.select({2, 0});
+  CHECK(part.target_places == std::vector<std::int32_t>{0, 0, 0, 0, 0, 0, 1, 0, 1, 2});
+  CHECK_THROWS_WITH_AS(make_packed_batch(texts, {}), "batch: a batch must have a row; got none", Error);
+  CHECK_THROWS_WITH_AS(make_packed_batch(texts, {{0}, {}}), "batch: a row must hold a text; got none", Error);
+  CHECK_THROWS_WITH_AS(make_packed_batch(texts, {{4}}),
+                       "batch: an index must be less than 4, the number of pairs; got 4", Error);
+  CHECK_THROWS_WITH_AS(make_packed_batch(pairs, {{0}}), "batch: texts of one row have no source; pair 0 has one",
+                       Error);
+}
+
 TEST_CASE("batches that cannot be are errors") {
   CHECK_THROWS_WITH_AS(make_batch(pairs, {}), "batch: a batch must have a pair; got none", Error);
   CHECK_THROWS_WITH_AS(make_batch(pairs, {0, 3}), "batch: an index must be less than 3, the number of pairs; got 3",

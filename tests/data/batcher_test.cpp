@@ -174,6 +174,42 @@ TEST_CASE("bucketed batches come in no order of length, and of one length in no 
   CHECK(rising < 240);
 }
 
+TEST_CASE("packed rows hold every text once, and next to no padding") {
+  std::vector<SentencePair> texts = pairs_of_many_lengths(1000);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    texts[i].source.clear();
+    texts[i].target.assign(texts[i].target.size(), static_cast<TokenId>(10 + i));  // so that each is known by it
+  }
+  BatcherOptions options = by_tokens(1000);
+  options.packed_length = 100;
+  Batcher batcher(texts, options, 3), resumed(texts, options, 3);
+  resumed.batch(1, 2);
+  for (const std::size_t epoch : {0, 1}) {
+    std::vector<std::size_t> found(texts.size());
+    for (std::size_t i = 0; i < batcher.batches_per_epoch(epoch); ++i) {
+      const Batch batch = batcher.batch(epoch, i);
+      CHECK(batch.size == (i + 1 < batcher.batches_per_epoch(epoch) ? 10 : batch.size));
+      CHECK(batch.size <= 10);
+      CHECK(batch.target_length <= 100);
+      for (const TokenId token : batch.target_output)
+        if (token >= 10) ++found[static_cast<std::size_t>(token) - 10];
+      CHECK(batch.target_output == resumed.batch(epoch, i).target_output);
+    }
+    for (std::size_t i = 0; i < texts.size(); ++i) CHECK(found[i] == texts[i].target.size());
+    CHECK(batcher.padding_share(epoch) < 0.03);
+  }
+  CHECK(batcher.batch(0, 0).target_output != batcher.batch(1, 0).target_output);
+
+  options.packed_length = 30;
+  CHECK_THROWS_WITH_AS(Batcher(texts, options, 3),
+                       "train.packed_length: must be at least 33, the length of the longest text; got 30", Error);
+  options.packed_length = 100;
+  const auto three = pairs_of_many_lengths(3);
+  CHECK_THROWS_WITH_AS(Batcher(three, options, 3),
+                       "train.packed_length: packs texts, and pairs of a source and a target are none; set it to null",
+                       Error);
+}
+
 TEST_CASE("what cannot be cut is an error") {
   const auto pairs = pairs_of_many_lengths(10);
   CHECK_THROWS_WITH_AS(Batcher(pairs, {}, 1), "batcher: batch_size or batch_tokens must be given", Error);

@@ -62,7 +62,7 @@ TEST_CASE("decoding step by step gives the hidden states of decode()") {
 }
 
 TEST_CASE("a decoder alone gives each target what the whole sequence, by itself and without padding, gives") {
-  for (TransformerOptions options : varied_options()) {
+  for (const TransformerOptions& options : varied_options()) {
     Model model(decoder_only(options));
     test::perturb(model.parameters);
     const Example example;
@@ -86,7 +86,7 @@ TEST_CASE("a decoder alone gives each target what the whole sequence, by itself 
 }
 
 TEST_CASE("a decoder alone gives targets without a source what it gives them a position at a time") {
-  for (TransformerOptions options : varied_options()) {
+  for (const TransformerOptions& options : varied_options()) {
     Model model(decoder_only(options));
     test::perturb(model.parameters);
     const Example example;
@@ -102,6 +102,38 @@ TEST_CASE("a decoder alone gives targets without a source what it gives them a p
         if (t < example.target_lengths[b])
           CHECK(relative_difference(state(step, b, 0), state(together, b, t)) < rounding);
     }
+  }
+}
+
+TEST_CASE("a decoder alone gives each text of a row what it gives it alone") {
+  const std::vector<std::int32_t> row = {1, 5, 3, 6, 1, 1, 7, 8, 0, 0}, places = {0, 1, 2, 3, 0, 0, 1, 2, 0, 0};
+  const std::vector<std::pair<std::size_t, std::size_t>> texts = {{0, 4}, {4, 5}, {5, 8}};
+  for (const TransformerOptions& options : varied_options()) {
+    Model model(decoder_only(options));
+    test::perturb(model.parameters);
+    Tape tape, alone;
+    const Tensor together = model.transformer.hidden(tape, {{}, 1, 0}, {}, {row, 1, row.size(), places}).value();
+    for (const auto& [begin, end] : texts) {
+      const std::vector<std::int32_t> text(row.begin() + static_cast<std::ptrdiff_t>(begin),
+                                           row.begin() + static_cast<std::ptrdiff_t>(end));
+      alone.clear();
+      const Tensor own = model.transformer.hidden(alone, {{}, 1, 0}, {}, {text, 1, text.size()}).value();
+      for (std::size_t t = begin; t < end; ++t)
+        CHECK(relative_difference(state(together, 0, t), state(own, 0, t - begin)) < rounding);
+    }
+  }
+}
+
+TEST_CASE("texts of a row need a decoder alone, and no source") {
+  const Example example;
+  const Tokens packed{example.target_input, example.size, example.target_length, std::vector<std::int32_t>(12, 0)};
+  const std::string told = "a row of targets can hold several documents only where there is no encoder and no source";
+  for (const bool alone : {false, true}) {
+    Model model(alone ? decoder_only(small_options()) : small_options());
+    Tape tape;
+    CHECK(contains(
+        message_of([&] { model.transformer.hidden(tape, example.source_tokens(), example.source_lengths, packed); }),
+        told));
   }
 }
 

@@ -167,7 +167,7 @@ TEST_CASE("a decoder block normalises where its placement says, and not the sour
     Parts p(placement);
     const DecoderBlock block(p.block, p.bench.scope, p.options());
     Tape tape;
-    const Tensor result = block(tape.input(x), tape.input(source), {}).value();
+    const Tensor result = block(tape.input(x), causal, tape.input(source), {}).value();
     if (placement == NormPlacement::pre) {
       const Tensor first = plus(x, p.self_attention(normalized(x), causal));
       const Tensor second = plus(first, p.cross_attention(normalized(first), source));

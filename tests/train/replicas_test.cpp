@@ -56,17 +56,32 @@ Batch batch_of(std::size_t rows) {
   return make_batch(pairs(), indices);
 }
 
+/// Rows of one to three texts.
+Batch packed_batch() {
+  std::vector<SentencePair> texts = pairs();
+  for (SentencePair& text : texts) text.source.clear();
+  return make_packed_batch(texts, {{3, 0}, {1}, {5, 6, 2}, {4}});
+}
+
 PassArguments pass(const Batch& whole, std::uint64_t step = 3) {
   return {Real(0.1), static_cast<Real>(whole.target_tokens()), 7, step, nullptr};
 }
 
-/// Loss and gradients of one pass over a model with dropout.
+/// Options of a model with dropout, in attention too.
+TransformerOptions dropping(ModelKind kind = ModelKind::encoder_decoder) {
+  TransformerOptions options = test::toy_options(0.3);
+  options.kind = kind;
+  MultiHeadOptions attention;
+  attention.dropout = 0.2;
+  options.attention = test::attention(attention);
+  return options;
+}
+
+/// Loss and gradients of one pass over such a model.
 struct Result {
   explicit Result(std::size_t replicas, const Batch& batch, std::uint64_t step = 3,
                   ModelKind kind = ModelKind::encoder_decoder) {
-    TransformerOptions options = test::toy_options(0.3);
-    options.kind = kind;
-    Toy toy(toy_vocabulary, options);
+    Toy toy(toy_vocabulary, dropping(kind));
     test::perturb(toy.parameters);
     Replicas threads(toy.transformer, toy.parameters, replicas);
     loss = threads.accumulate(batch, pass(batch, step));
@@ -111,6 +126,17 @@ TEST_CASE("any number of replicas gives the loss and gradients of one, dropout i
   }
 }
 
+TEST_CASE("of packed rows, too, any number of replicas gives the loss and gradients of one") {
+  const Batch batch = packed_batch();
+  const Result one(1, batch, 3, ModelKind::decoder_only);
+  for (const std::size_t count : {2, 3, 4}) {
+    CAPTURE(count);
+    const Result several(count, batch, 3, ModelKind::decoder_only);
+    CHECK(several.loss == doctest::Approx(one.loss).epsilon(rounding));
+    CHECK(distance(one.names, one.gradients, several.gradients) <= rounding);
+  }
+}
+
 TEST_CASE("the same number of replicas always gives the same bits") {
   const Batch batch = batch_of(7);
   for (const std::size_t count : {1, 2, 3}) {
@@ -133,7 +159,7 @@ TEST_CASE("a batch may have fewer rows than there are replicas") {
 }
 
 TEST_CASE("batches of different size follow each other") {
-  Toy toy(toy_vocabulary, test::toy_options(0.3));
+  Toy toy(toy_vocabulary, dropping());
   test::perturb(toy.parameters);
   Replicas replicas(toy.transformer, toy.parameters, 3);
   for (const std::size_t rows : {7, 1, 5, 2, 7}) {
@@ -151,7 +177,7 @@ TEST_CASE("two half batches accumulate to the whole") {
   const Batch batch = batch_of(7);
   const Result whole(1, batch);
   for (const std::size_t count : {1, 2}) {
-    Toy toy(toy_vocabulary, test::toy_options(0.3));
+    Toy toy(toy_vocabulary, dropping());
     test::perturb(toy.parameters);
     Replicas replicas(toy.transformer, toy.parameters, count);
     double loss = replicas.accumulate(batch.slice(0, 3), pass(batch));
@@ -165,7 +191,7 @@ TEST_CASE("an error in any thread reaches the caller, and the next batch is as i
   const Batch good = batch_of(7);
   for (std::size_t row = 0; row < good.size; ++row) {
     CAPTURE(row);
-    Toy toy(toy_vocabulary, test::toy_options(0.3));
+    Toy toy(toy_vocabulary, dropping());
     test::perturb(toy.parameters);
     Replicas replicas(toy.transformer, toy.parameters, 3);
     Batch bad = good;

@@ -25,9 +25,11 @@ struct PositionSizes {
   double rms = 0, centred_rms = 0;
 };
 
-/// Of a table [T, d] as each sequence of `batch` uses it, padding left out; centred, less its mean over the sequence.
+/// Of a table [T, d] as each sequence of `batch` uses it, or of what each has of it [B, T, d], padding left out;
+/// centred, less its mean over the sequence.
 PositionSizes sizes_of(const Tensor& table, std::size_t batch, const PositionFilter& counts) {
-  const std::size_t length = row_count(table), d = row_length(table);
+  const std::size_t length = table.shape()[table.dimension() - 2], d = row_length(table);
+  const std::size_t stride = table.dimension() == 3 ? length * d : 0;  // from a sequence's rows to the next one's
   double total = 0, centred = 0, count = 0;
   std::vector<double> sum(d);
   for (std::size_t b = 0; b < batch; ++b) {
@@ -35,7 +37,7 @@ PositionSizes sizes_of(const Tensor& table, std::size_t batch, const PositionFil
     double of_sequence = 0, places = 0;
     for (std::size_t t = 0; t < length; ++t) {
       if (!counts(b, t)) continue;
-      const Real* row = table.data() + t * d;
+      const Real* row = table.data() + b * stride + t * d;
       of_sequence += squares(row, d);
       for (std::size_t j = 0; j < d; ++j) sum[j] += static_cast<double>(row[j]);
       ++places;

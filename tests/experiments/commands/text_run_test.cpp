@@ -70,6 +70,18 @@ TEST_CASE("a run of texts tells bits a byte, from its first lines to its evaluat
   CHECK(contains(program("list runs " + run.folder.path()).output, "bits/byte"));
 }
 
+TEST_CASE("texts are packed into rows, with the probe on, and evaluated one by one") {
+  const TextRun& run = text_run();
+  const std::string packed = "train " + run.config + " --set train.batch_size=null --set train.batch_tokens=20 " +
+                             "--set probe.every=2 --set train.packed_length=";
+  const Outcome trained = program(packed + "10 --out " + run.folder.path("packed"));
+  CHECK(trained.exit_code == 0);
+  CHECK(contains(trained.output, "batches     20 tokens x 1, rows of 10 packed, padding "));
+  CHECK(objects(program("eval " + run.folder.path("packed") + " --json --split test")).at(0)["pairs"] == 6);
+  CHECK(contains(refused(packed + "4 --out " + run.folder.path("short")),
+                 "train.packed_length=4: must be at least 5, the length of the longest text; got 4"));
+}
+
 TEST_CASE("bits a byte do not depend on how the text is cut into tokens, where a model knows nothing of it") {
   // All logits are zero, so each of the n tokens costs log2(V); the bytes are the same however they are cut.
   const TextRun& run = text_run();
