@@ -24,6 +24,15 @@ std::size_t sum(const std::vector<std::size_t>& values) {
   return std::accumulate(values.begin(), values.end(), std::size_t{0});
 }
 
+/// Writes a target to positions `begin` and after, and returns where it ends.
+std::size_t put_target(Batch& batch, std::size_t begin, const std::vector<TokenId>& target) {
+  batch.target_input[begin] = Vocabulary::bos;
+  std::copy(target.begin(), target.end(), batch.target_input.data() + begin + 1);
+  std::copy(target.begin(), target.end(), batch.target_output.data() + begin);
+  batch.target_output[begin + target.size()] = Vocabulary::eos;
+  return begin + target.size() + 1;
+}
+
 }  // namespace
 
 std::size_t Batch::source_tokens() const { return sum(source_lengths); }
@@ -77,12 +86,8 @@ Batch make_batch(const std::vector<SentencePair>& pairs, const std::vector<std::
   batch.target_output = batch.target_input;
   for (std::size_t row = 0; row < batch.size; ++row) {
     const SentencePair& pair = pairs[indices[row]];
-    const std::size_t begin = row * batch.target_length;
     std::copy(pair.source.begin(), pair.source.end(), batch.source.data() + row * batch.source_length);
-    batch.target_input[begin] = Vocabulary::bos;
-    std::copy(pair.target.begin(), pair.target.end(), batch.target_input.data() + begin + 1);
-    std::copy(pair.target.begin(), pair.target.end(), batch.target_output.data() + begin);
-    batch.target_output[begin + pair.target.size()] = Vocabulary::eos;
+    put_target(batch, row * batch.target_length, pair.target);
   }
   return batch;
 }
@@ -111,13 +116,9 @@ Batch make_packed_batch(const std::vector<SentencePair>& pairs, const std::vecto
   for (std::size_t row = 0; row < batch.size; ++row) {
     std::size_t begin = row * batch.target_length;
     for (const std::size_t index : rows[row]) {
-      const std::vector<TokenId>& text = pairs[index].target;
-      batch.target_input[begin] = Vocabulary::bos;
-      std::copy(text.begin(), text.end(), batch.target_input.data() + begin + 1);
-      std::copy(text.begin(), text.end(), batch.target_output.data() + begin);
-      batch.target_output[begin + text.size()] = Vocabulary::eos;
-      std::iota(batch.target_places.data() + begin, batch.target_places.data() + begin + text.size() + 1, 0);
-      begin += text.size() + 1;
+      const std::size_t end = put_target(batch, begin, pairs[index].target);
+      std::iota(batch.target_places.data() + begin, batch.target_places.data() + end, 0);
+      begin = end;
     }
   }
   return batch;

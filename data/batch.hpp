@@ -8,15 +8,16 @@
 namespace surd {
 
 /// Sentence pairs side by side, as the model takes them. B = size, S = source_length, T = target_length; the matrices
-/// are row-major, one row a pair. The decoder reads target_input and is to write target_output: both have T positions,
-/// one more than the longest target has tokens.
+/// are row-major, one row a pair, or several texts one behind the other. The decoder reads target_input and is to write
+/// target_output: both have T positions, one more than the longest target has tokens, or as many as the longest row of
+/// texts, each with its eos.
 struct Batch {
   std::size_t size = 0;
   std::size_t source_length = 0;
   std::size_t target_length = 0;
   std::vector<TokenId> source;         ///< [B, S]: tokens, eos, then pad; S = 0 where pairs have no source
-  std::vector<TokenId> target_input;   ///< [B, T]: bos, tokens, then pad
-  std::vector<TokenId> target_output;  ///< [B, T]: tokens, eos, then pad
+  std::vector<TokenId> target_input;   ///< [B, T]: bos, tokens (of each text), then pad
+  std::vector<TokenId> target_output;  ///< [B, T]: tokens, eos (of each text), then pad
   /// [B, T]: place of each position in its text, where a row holds several texts; empty where it holds one.
   std::vector<std::int32_t> target_places;
   std::vector<std::size_t> source_lengths;  ///< [B]: positions before the padding

@@ -29,13 +29,14 @@ void BatcherOptions::fields(Fields& f) {
     "together",
     at_least(1), Unit{"tokens"});
   f("packed_length", packed_length,
-    "positions a row, for texts: a row holds as many whole texts as fit, which do not see each other, and next to no "
-    "padding, and a batch as many rows as batch_tokens allow, of texts of all lengths; null: a text a row",
+    "positions a row, for texts without a source: a row holds as many whole texts as fit, eos included, which do not "
+    "see each other, and next to no padding. A batch has as many rows as batch_tokens allow, and replicas share rows; "
+    "null: a text a row",
     at_least(1), Unit{"positions"}, When{batch_tokens.has_value(), "batch_tokens is given"});
   f("bucketing", bucketing, "whether pairs of similar length share a batch, which saves padding",
     When{!packed_length, "packed_length is null"});
   f("bucketing_window", bucketing_window, "pairs are sorted by length within windows of so many; default: all together",
-    at_least(1), Unit{"pairs"}, When{bucketing && !packed_length, "bucketing is true and packed_length null"});
+    at_least(1), Unit{"pairs"}, When{bucketing && !packed_length, "bucketing is read and true"});
   f.rule(!packed_length || !batch_tokens || *packed_length <= *batch_tokens, "packed_length",
          fmt::format("must be at most batch_tokens = {}", batch_tokens.value_or(0)));
   f.rule(!(batch_size && batch_tokens), "batch_size",
@@ -46,6 +47,7 @@ Batcher::Batcher(const std::vector<SentencePair>& pairs, const BatcherOptions& o
     : pairs_(&pairs), options_(options), seed_(seed), sides_(sides) {
   check_options("batcher", options_);
   expect(options_.batch_size || options_.batch_tokens, "batcher", "batch_size or batch_tokens must be given");
+  expect(!options_.packed_length || options_.batch_tokens, "batcher", "packed_length needs batch_tokens");
   expect(!pairs.empty(), "batcher", "there must be pairs to cut into batches; got none");
   std::size_t longest = 0;
   for (const SentencePair& pair : pairs) longest = std::max(longest, Lengths().with(pair).row(sides));
@@ -104,7 +106,7 @@ Batcher::Plan Batcher::pack(const std::vector<std::size_t>& order) {
   std::vector<OpenRow> open;             // the oldest first
   packed_rows_.clear();
   for (const std::size_t index : order) {
-    const std::size_t length = Lengths().with((*pairs_)[index]).target;
+    const std::size_t length = (*pairs_)[index].target.size() + 1;
     auto place = std::find_if(open.begin(), open.end(), [&](const OpenRow& row) { return row.room >= length; });
     if (place == open.end()) {
       if (open.size() == most_open) open.erase(open.begin());

@@ -67,7 +67,9 @@ class Attention : public Module {
  protected:
   /// Row t of x stands at position first_position + t of its sequence, of the queries likewise. Training passes 0 and
   /// whole sequences, decoding a few rows at a time, mostly one, with the place of the first: a layer that uses
-  /// positions must count from there, so that both give the same.
+  /// positions must count from there, so that both give the same. A row of several documents is passed as one
+  /// sequence: there only the distance of two rows of one document means something, and no query may see another
+  /// document, see mask.documents.
   virtual Memory project(Variable x, std::size_t first_position) const = 0;
   virtual Variable forward(Variable queries, const Memory& memory, const AttentionMask& mask,
                            std::size_t first_position) const = 0;

@@ -24,13 +24,13 @@ struct DecoderCache {
   void select(const std::vector<std::size_t>& rows);
 };
 
-/// Causal self-attention, attention to the source if there is one, feed-forward, each around a shortcut.
+/// Self-attention, attention to the source if there is one, feed-forward, each around a shortcut.
 class DecoderBlock : public Module {
  public:
   /// `stack` is the scope of all blocks together.
   DecoderBlock(const Scope& scope, const Scope& stack, const BlockArguments& arguments);
 
-  /// x [B, T, d_model], source [B, S, d_model] or absent -> [B, T, d_model]
+  /// x [B, T, d_model], source [B, S, d_model] or absent -> [B, T, d_model]. `mask` is of the self-attention.
   Variable operator()(Variable x, const AttentionMask& mask, Variable source, const AttentionMask& source_mask) const;
 
   /// The source's part of the cache.

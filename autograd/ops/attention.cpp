@@ -19,14 +19,16 @@ struct Sizes {
   std::size_t batch, queries, keys, rows_of_keys, heads, key_value_heads, key_width, value_width;
 };
 
-/// Queries and keys of a batch row that see each other: all, or those of one document. Their scores follow those of the
-/// blocks before, of all heads.
+/// Elements from one row of scores to the next: rows are padded, so that no register is filled in part.
+std::size_t row_of_scores(std::size_t keys) { return (keys + 15) / 16 * 16; }
+
+/// Queries and keys of a batch row that see each other: all, or those of one document. The scores of a batch row are
+/// stored block by block, those of a block head by head.
 struct Block {
   std::size_t queries, keys;
   std::size_t first;   ///< query, and key
   std::size_t offset;  ///< of the scores, for one head
-  /// Elements from one row of scores to the next: rows are padded, so that no register is filled in part.
-  std::size_t row() const { return (keys + 15) / 16 * 16; }
+  std::size_t row() const { return row_of_scores(keys); }
   std::size_t scores() const { return queries * row(); }  // of one head
 };
 using Blocks = std::vector<Block>;
@@ -133,10 +135,12 @@ void add_biases(Real* scores, const std::vector<Real>& biases, const Block& bloc
 /// Adds the gradients of a head's scores to that of the table.
 void add_bias_gradients(const Real* gradients, const AttentionArguments& arguments, std::size_t head,
                         const Block& block, std::size_t last, Tensor& table_gradient) {
-  std::vector<Real> by_distance(arguments.buckets.size(), Real(0));
+  std::vector<Real> by_distance(block.queries + block.keys - 1, Real(0));
+  const std::size_t farthest = block.queries - 1;  // of the block's distances, where the batch row has `last`
   for (std::size_t t = 0; t < block.queries; ++t, gradients += block.row())
-    kernels::accumulate(gradients, by_distance.data() + (last - t), block.keys);
-  for (std::size_t i = 0; i < by_distance.size(); ++i) table_gradient(arguments.buckets[i], head) += by_distance[i];
+    kernels::accumulate(gradients, by_distance.data() + (farthest - t), block.keys);
+  for (std::size_t i = 0; i < by_distance.size(); ++i)
+    table_gradient(arguments.buckets[last - farthest + i], head) += by_distance[i];
 }
 
 /// What an observer is shown: [B, H, Tq, Tk], filled head by head. Empty where nobody observes.
@@ -212,7 +216,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
     return (recorded ? b * of_batch_row : 0) + s.heads * block.offset + h * block.scores();
   };
   // Draws of dropout go by the place in the whole batch, of which this may be a part with other documents.
-  const std::size_t draws_of_batch_row = s.heads * Block{s.queries, s.keys, 0, 0}.scores();
+  const std::size_t draws_of_batch_row = s.heads * s.queries * row_of_scores(s.keys);
 
   Tensor weights(Shape{(recorded ? s.batch : 1) * of_batch_row});
   Tensor dropped(Shape{drop ? largest : 0});

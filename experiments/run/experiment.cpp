@@ -151,7 +151,7 @@ std::vector<std::string> describe(const RunConfig& config, const Experiment& exp
   const std::string batch = t.batching.batch_size ? fmt::format("{} pairs", *t.batching.batch_size)
                                                   : fmt::format("{} tokens", t.batching.batch_tokens.value_or(0));
   const std::string packed =
-      t.batching.packed_length ? fmt::format(", rows of {} packed", *t.batching.packed_length) : std::string();
+      t.batching.packed_length ? fmt::format(", packed into rows of {}", *t.batching.packed_length) : std::string();
   std::vector<std::string> lines = {
       labelled("task", splits, ","),
       fmt::format("vocabulary  {}{}",

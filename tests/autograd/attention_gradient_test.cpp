@@ -74,22 +74,24 @@ TEST_CASE("gradients of causal attention") {
 TEST_CASE("gradients of attention among the documents of a row") {
   for (const bool causal : {false, true})
     for (const double dropout : {0.0, 0.4}) {
-      AttentionArguments options{2, Real(0.7), causal};
-      options.documents = {{0, 3, 4}, {0, 6}};
-      options.dropout = dropout;
-      options.stream = random::Stream(3, "dropout", "attention");
-      test::check_gradients(
-          fmt::format("documents, causal {}, dropout {}", causal, dropout),
-          [&](Tape&, V v) { return attention(v[0], v[1], v[2], options); },
-          [](std::uint64_t seed) {
-            return inputs_of({2, 7, 7, 2, 3, 2}, seed);
-          });
+      for (const std::size_t length : {7, 19}) {  // and scores of one register a row, or of two
+        AttentionArguments options{2, Real(0.7), causal};
+        options.documents = {{0, 3, 4}, {0, length - 1}};
+        options.dropout = dropout;
+        options.stream = random::Stream(3, "dropout", "attention");
+        test::check_gradients(
+            fmt::format("documents of {} positions, causal {}, dropout {}", length, causal, dropout),
+            [&](Tape&, V v) { return attention(v[0], v[1], v[2], options); },
+            [&](std::uint64_t seed) {
+              return inputs_of({2, length, length, 2, 3, 2}, seed);
+            });
+      }
     }
 }
 
 TEST_CASE("what a document gets, and gives, does not depend on what else its row holds") {
-  const std::size_t heads = 4, width = 12, length = 9;
-  const std::vector<std::size_t> begins = {0, 4, 5};
+  const std::size_t heads = 4, width = 12, length = 41;
+  const std::vector<std::size_t> begins = {0, 4, 5, 25};
   AttentionArguments options{heads, Real(0.6), true};
   options.key_value_heads = 2;
   options.distance_slopes = {0.5, 0.25, 0.1, 0};

@@ -88,11 +88,12 @@ wait_for "the first five runs are made" 120 at_least 5
 scontrol update NodeName=node2 State=DOWN Reason=test
 echo "node2 is down"
 wait_for "ten runs are made" 120 at_least 10
-task=$(squeue --noheader --states=R --array --job="$array" --format=%i | head -1)
+running_task() { task=$(squeue --noheader --states=R --array --job="$array" --format=%i | head -1) && [[ -n $task ]]; }
+wait_for "a task is running" 300 running_task
 scontrol requeue "$task"
 echo "task $task was requeued"
 complete() { "$surd" study status --json "$study" | grep -q '"complete": true'; }
-wait_for "the study is complete" 600 complete
+wait_for "the study is complete" 1200 complete
 scontrol update NodeName=node2 State=RESUME 2>/dev/null || true  # it may have come back by itself
 no_jobs() { [[ -z $(squeue --noheader) ]]; }
 wait_for "every task has ended" 300 no_jobs

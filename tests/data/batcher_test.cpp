@@ -204,6 +204,11 @@ TEST_CASE("packed rows hold every text once, and next to no padding") {
   CHECK_THROWS_WITH_AS(Batcher(texts, options, 3),
                        "train.packed_length: must be at least 33, the length of the longest text; got 30", Error);
   options.packed_length = 100;
+  options.batch_tokens.reset();
+  options.batch_size = 4;
+  CHECK_THROWS_WITH_AS(Batcher(texts, options, 3), "batcher: packed_length needs batch_tokens", Error);
+  options = by_tokens(1000);
+  options.packed_length = 100;
   const auto three = pairs_of_many_lengths(3);
   CHECK_THROWS_WITH_AS(Batcher(three, options, 3),
                        "train.packed_length: packs texts, and pairs of a source and a target are none; set it to null",

@@ -56,12 +56,15 @@ Batch batch_of(std::size_t rows) {
   return make_batch(pairs(), indices);
 }
 
-/// Rows of one to three texts.
-Batch packed_batch() {
+std::vector<SentencePair> texts() {
   std::vector<SentencePair> texts = pairs();
   for (SentencePair& text : texts) text.source.clear();
-  return make_packed_batch(texts, {{3, 0}, {1}, {5, 6, 2}, {4}});
+  for (int i = 0; i < 4; ++i) texts[1].target.insert(texts[1].target.end(), 5, Vocabulary::specials + i);
+  return texts;
 }
+
+/// Rows of one to three texts, of which one is long.
+Batch packed_batch() { return make_packed_batch(texts(), {{3, 0}, {1}, {5, 6, 2}, {4}}); }
 
 PassArguments pass(const Batch& whole, std::uint64_t step = 3) {
   return {Real(0.1), static_cast<Real>(whole.target_tokens()), 7, step, nullptr};
@@ -77,11 +80,11 @@ TransformerOptions dropping(ModelKind kind = ModelKind::encoder_decoder) {
   return options;
 }
 
-/// Loss and gradients of one pass over such a model.
+/// Loss and gradients of one pass.
 struct Result {
   explicit Result(std::size_t replicas, const Batch& batch, std::uint64_t step = 3,
-                  ModelKind kind = ModelKind::encoder_decoder) {
-    Toy toy(toy_vocabulary, dropping(kind));
+                  const TransformerOptions& options = dropping()) {
+    Toy toy(toy_vocabulary, options);
     test::perturb(toy.parameters);
     Replicas threads(toy.transformer, toy.parameters, replicas);
     loss = threads.accumulate(batch, pass(batch, step));
@@ -113,28 +116,37 @@ double distance(const std::vector<std::string>& names, const std::vector<Tensor>
 TEST_CASE("any number of replicas gives the loss and gradients of one, dropout included") {
   const Batch batch = batch_of(7);
   for (const ModelKind kind : {ModelKind::encoder_decoder, ModelKind::decoder_only}) {
-    const Result one(1, batch, 3, kind);
+    const Result one(1, batch, 3, dropping(kind));
     CHECK(one.non_finite.empty());
     for (const std::size_t count : {2, 3, 7, 10}) {
       CAPTURE(count);
-      const Result several(count, batch, 3, kind);
+      const Result several(count, batch, 3, dropping(kind));
       CHECK(several.loss == doctest::Approx(one.loss).epsilon(rounding));
       CHECK(distance(one.names, one.gradients, several.gradients) <= rounding);
     }
     // The masks matter: those of another step give another loss.
-    CHECK(std::fabs(Result(1, batch, 4, kind).loss / one.loss - 1) > 1e-3);
+    CHECK(std::fabs(Result(1, batch, 4, dropping(kind)).loss / one.loss - 1) > 1e-3);
   }
 }
 
 TEST_CASE("of packed rows, too, any number of replicas gives the loss and gradients of one") {
   const Batch batch = packed_batch();
-  const Result one(1, batch, 3, ModelKind::decoder_only);
+  const Result one(1, batch, 3, dropping(ModelKind::decoder_only));
   for (const std::size_t count : {2, 3, 4}) {
     CAPTURE(count);
-    const Result several(count, batch, 3, ModelKind::decoder_only);
+    const Result several(count, batch, 3, dropping(ModelKind::decoder_only));
     CHECK(several.loss == doctest::Approx(one.loss).epsilon(rounding));
     CHECK(distance(one.names, one.gradients, several.gradients) <= rounding);
   }
+  CHECK(std::fabs(Result(1, batch, 4, dropping(ModelKind::decoder_only)).loss / one.loss - 1) > 1e-3);
+}
+
+TEST_CASE("packed rows have the loss and gradients of their texts in rows of their own") {
+  TransformerOptions options = test::toy_options();
+  options.kind = ModelKind::decoder_only;
+  const Result packed(1, packed_batch(), 3, options), alone(1, make_batch(texts(), {0, 1, 2, 3, 4, 5, 6}), 3, options);
+  CHECK(packed.loss == doctest::Approx(alone.loss).epsilon(rounding));
+  CHECK(distance(alone.names, alone.gradients, packed.gradients) <= rounding);
 }
 
 TEST_CASE("the same number of replicas always gives the same bits") {

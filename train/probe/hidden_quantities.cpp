@@ -25,31 +25,35 @@ struct PositionSizes {
   double rms = 0, centred_rms = 0;
 };
 
-/// Of a table [T, d] as each sequence of `batch` uses it, or of what each has of it [B, T, d], padding left out;
-/// centred, less its mean over the sequence.
-PositionSizes sizes_of(const Tensor& table, std::size_t batch, const PositionFilter& counts) {
+/// Of a table [T, d] as each row of `batch` uses it, or of what each has of it [B, T, d], where `counts`; centred, less
+/// its mean over each sequence, of which one begins where `begins`.
+PositionSizes sizes_of(const Tensor& table, std::size_t batch, const PositionFilter& counts,
+                       const PositionFilter& begins) {
   const std::size_t length = table.shape()[table.dimension() - 2], d = row_length(table);
-  const std::size_t stride = table.dimension() == 3 ? length * d : 0;  // from a sequence's rows to the next one's
+  const std::size_t stride = table.dimension() == 3 ? length * d : 0;  // from a row of the batch to the next one
   double total = 0, centred = 0, count = 0;
   std::vector<double> sum(d);
-  for (std::size_t b = 0; b < batch; ++b) {
+  double of_sequence = 0, places = 0;
+  const auto end_sequence = [&] {
+    double of_mean = 0;
+    for (const double column : sum) of_mean += column * column / std::max(1.0, places);
+    total += of_sequence;
+    // Of sequences of one position nothing is left but rounding.
+    if (places > 1) centred += std::max(0.0, of_sequence - of_mean);
+    count += places * static_cast<double>(d);
     std::fill(sum.begin(), sum.end(), 0);
-    double of_sequence = 0, places = 0;
+    of_sequence = places = 0;
+  };
+  for (std::size_t b = 0; b < batch; ++b)
     for (std::size_t t = 0; t < length; ++t) {
+      if (begins(b, t)) end_sequence();
       if (!counts(b, t)) continue;
       const Real* row = table.data() + b * stride + t * d;
       of_sequence += squares(row, d);
       for (std::size_t j = 0; j < d; ++j) sum[j] += static_cast<double>(row[j]);
       ++places;
     }
-    if (places == 0) continue;
-    double of_mean = 0;
-    for (const double column : sum) of_mean += column * column / places;
-    total += of_sequence;
-    // Of sequences of one position nothing is left but rounding.
-    if (places > 1) centred += std::max(0.0, of_sequence - of_mean);
-    count += places * static_cast<double>(d);
-  }
+  end_sequence();
   if (count == 0) return {};
   return {std::sqrt(total / count), std::sqrt(centred / count)};
 }
@@ -93,7 +97,8 @@ void watch_embeddings(ProbedUpdate& update) {
     const double token_rms = update.rms_of_positions(tokens);
     record("token_rms", token_rms);
     if (!table) return;
-    const PositionSizes positions = sizes_of(*table, tokens.tensor.shape()[0], update.positions(tokens));
+    const PositionSizes positions =
+        sizes_of(*table, tokens.tensor.shape()[0], update.positions(tokens), update.begins(tokens));
     table.reset();
     record("position_rms", positions.rms);
     record("centred_position_rms", positions.centred_rms);

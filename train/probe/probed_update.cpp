@@ -23,6 +23,12 @@ PositionFilter ProbedUpdate::positions(const Event& event) const {
   return [&lengths](std::size_t b, std::size_t t) { return t < lengths[b]; };
 }
 
+PositionFilter ProbedUpdate::begins(const Event& event) const {
+  if (places_.empty() || event.side == ModelSide::source) return [](std::size_t, std::size_t t) { return t == 0; };
+  const std::size_t length = event.tensor.shape()[1];
+  return [this, length](std::size_t b, std::size_t t) { return places_[b * length + t] == 0; };
+}
+
 double ProbedUpdate::rms_of_positions(const Event& event) const {
   const Tensor& x = event.tensor;
   if (x.dimension() != 3) return rms(x);
@@ -51,6 +57,7 @@ void ProbedUpdate::batch(std::size_t index, const Batch& batch) {
     target_lengths_ = batch.target_lengths;
     joined_lengths_ = batch.source_lengths;
     for (std::size_t b = 0; b < batch.size; ++b) joined_lengths_[b] += batch.target_lengths[b];
+    places_ = batch.target_places;
   }
   call_all(batches_, index, batch);
 }

@@ -68,6 +68,8 @@ class ProbedUpdate {
   }
   /// Which positions of the event's side are no padding; all where its side is unknown, or no batch was announced.
   PositionFilter positions(const Event& event) const;
+  /// Whether a text begins at position (b, t) of the event's side.
+  PositionFilter begins(const Event& event) const;
   /// Root of the mean square of the event's [B, T, d] over those positions; of other shapes, of all elements.
   double rms_of_positions(const Event& event) const;
 
@@ -88,6 +90,7 @@ class ProbedUpdate {
   std::vector<OnParameters> before_step_, after_step_;
   std::vector<std::shared_ptr<void>> kept_;
   std::vector<std::size_t> source_lengths_, target_lengths_, joined_lengths_;  // of the first batch
+  std::vector<std::int32_t> places_;                                           // its targets', if rows are packed
   std::vector<ProbeRecord> records_;
 };
 

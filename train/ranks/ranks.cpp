@@ -169,7 +169,7 @@ Ranks::Report Ranks::finish(const Report& own) {
     const double longest = stopped_() ? 0.5 : own_seconds + timeout_.count();
     if (seconds_since(waiting) > longest)
       throw RankLost(fmt::format(
-          "rank {}: the other ranks did not answer within {:.0f} s; --resume goes on, with any number of ranks",
+          "rank {}: the other ranks did not answer within {:.1f} s; --resume goes on, with any number of ranks",
           index(), longest));
     std::this_thread::yield();
   }

@@ -76,7 +76,7 @@ TEST_CASE("texts are packed into rows, with the probe on, and evaluated one by o
                              "--set probe.every=2 --set train.packed_length=";
   const Outcome trained = program(packed + "10 --out " + run.folder.path("packed"));
   CHECK(trained.exit_code == 0);
-  CHECK(contains(trained.output, "batches     20 tokens x 1, rows of 10 packed, padding "));
+  CHECK(contains(trained.output, "batches     20 tokens x 1, packed into rows of 10, padding "));
   CHECK(objects(program("eval " + run.folder.path("packed") + " --json --split test")).at(0)["pairs"] == 6);
   CHECK(contains(refused(packed + "4 --out " + run.folder.path("short")),
                  "train.packed_length=4: must be at least 5, the length of the longest text; got 4"));

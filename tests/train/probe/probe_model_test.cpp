@@ -231,6 +231,23 @@ TEST_CASE("rho is the tokens' rms over the positions', padding left out; centred
   }
 }
 
+TEST_CASE("of packed rows, positions are centred text by text") {
+  TransformerOptions options = test::toy_options();
+  options.kind = ModelKind::decoder_only;
+  std::vector<SentencePair> texts = random_pairs(6, 0, 6, 7);
+  for (SentencePair& text : texts) text.source.clear();
+  const auto recorded = [&](const Batch& batch) {
+    Toy toy(Vocabulary::specials + 7, options);
+    const WatchedPass watched(toy, batch);
+    std::vector<double> numbers;
+    for (const char* statistic : {"token_rms", "position_rms", "centred_position_rms", "rho", "rho_centred"})
+      numbers.push_back(watched.number("target_embedding", "embedding", statistic));
+    return numbers;
+  };
+  const auto packed = recorded(make_packed_batch(texts, {{0, 3, 1}, {4}, {2, 5}})), alone = recorded(batch_of(texts));
+  for (std::size_t i = 0; i < alone.size(); ++i) CHECK(packed[i] == Approx(alone[i]).epsilon(1e-5));
+}
+
 TEST_CASE("residuals: what a branch adds to its shortcut, padding left out, with and without dropout") {
   for (const double dropout : {0.0, 0.3}) {
     Toy toy(Vocabulary::specials + 7, test::toy_options(dropout));
