@@ -55,7 +55,8 @@ function(surd_compile_well target)
 endfunction()
 
 # surd_precompile(TARGET KIND): what most sources of a kind include is parsed once. A missing #include does not show
-# where these headers are; it does in ./dev lint, which builds without them. A kind that ends in _f64 has Real = double.
+# where these headers are; it does in ./dev lint --each, which parses each source alone. A kind that ends in _f64 has
+# Real = double.
 set(surd_headers_base <algorithm> <cmath> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <sstream>
     <string> <vector> autograd/base/registry.hpp)
 set(surd_headers_engine ${surd_headers_base} autograd/ops.hpp)

@@ -194,7 +194,7 @@ class Import {
   /// The settings of the run that was exported; otherwise those of a task whose files nobody knows.
   std::string surd_config() const {
     if (config_.has("surd")) {
-      const std::string text = config_.object("surd").text("config");
+      std::string text = config_.object("surd").text("config");
       expect_whole_config(text, folder_ + "/config.json: surd.config");
       return text;
     }

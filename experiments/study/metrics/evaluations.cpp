@@ -87,7 +87,7 @@ std::optional<MetricValue> BestValue::of_run(const RunView& view) const {
 std::optional<MetricValue> InitialValue::of_run(const RunView& view) const { return initial_value(of_, view.run); }
 
 std::string SpentToTarget::needs_of_config(const RunConfig& config) const {
-  if (const std::string need = needs_to_be_measured(options_.of, config); !need.empty()) return need;
+  if (std::string need = needs_to_be_measured(options_.of, config); !need.empty()) return need;
   const TrainOptions& train = config.train;
   if (train.patience) return "needs train.patience: null";
   if (!train.stop_at) return "";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autograd/base/registry.hpp"
+#include "experiments/run/run_config.hpp"
 #include "experiments/run/run_result.hpp"
 #include "experiments/study/statistics/bounded.hpp"
 #include "train/train.hpp"
