@@ -32,12 +32,14 @@ constexpr std::size_t register_bits = 8 * sizeof(kernels::Batch);
 /// third generation alone, with AVX-512 on a Xeon of the fourth alone; surd bench products repeats it.
 constexpr std::size_t millions_of_kernel = 32, millions_of_turned = 1;
 
-/// Bits of the registers that the kernels of OpenBLAS's core use; 0 of another library's, which does not tell.
+/// Bits of the registers that the kernels of OpenBLAS's core use, of its older cores for x86-64 as of Prescott; 0 of
+/// another library's, which does not tell.
 std::size_t library_bits() {
   static const std::size_t bits = [] {
+    if (openblas_get_corename == nullptr) return 0;
     const std::string core = core_name();
     if (core == "SkylakeX" || core == "Cooperlake" || core == "SapphireRapids") return 512;
-    return core == "Haswell" || core == "Zen" ? 256 : 0;
+    return core == "Haswell" || core == "Zen" ? 256 : 128;
   }();
   return bits;
 }
@@ -46,8 +48,8 @@ std::size_t library_bits() {
 bool library_is_wider() { return library_bits() > register_bits; }
 
 /// Whether it has taken a processor that is younger than itself for one with narrower registers: OpenBLAS 0.3.21 an
-/// EPYC of the fifth generation for a Haswell.
-bool library_is_narrower() { return register_bits == 512 && library_bits() == 256; }
+/// EPYC of the fifth generation for a Haswell, a Xeon of the fifth (family 6, model 207) for a Prescott.
+bool library_is_narrower() { return library_bits() != 0 && library_bits() < register_bits; }
 
 }  // namespace
 
