@@ -77,6 +77,12 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t 
   const auto load = [&](const Real* x, std::size_t j) SURD_INLINE {
     return partial && j + 1 == width ? part.load(x + j * lanes) : Batch::load_unaligned(x + j * lanes);
   };
+  // In a step C is seldom in a cache; the loop over k is long enough to fetch it.
+#pragma GCC unroll 16
+  for (std::size_t i = 0; i < rows; ++i)
+#pragma GCC unroll 2
+    for (std::size_t j = 0; j < width; ++j) __builtin_prefetch(c + i * s.ldc + j * lanes, 1);
+
   Batch sum[rows][width];
 #pragma GCC unroll 2
   for (std::size_t j = 0; j < width; ++j) {
