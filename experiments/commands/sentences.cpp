@@ -1,5 +1,6 @@
 #include "experiments/commands/sentences.hpp"
 
+#include "autograd/base/utf8.hpp"
 #include "data/text.hpp"
 #include "experiments/config/config_error.hpp"
 #include "experiments/program/console.hpp"

@@ -6,6 +6,7 @@
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/experiment.hpp"
+#include "experiments/study/execution/study_results.hpp"
 #include "experiments/study/execution/workers/worker.hpp"
 
 #include <signal.h>

@@ -4,6 +4,7 @@
 #include "experiments/config/yaml_document.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
+#include "experiments/study/execution/run_files.hpp"
 #include "experiments/study/execution/study_json.hpp"
 #include "experiments/study/execution/workers/leases.hpp"
 #include "train/storage/files.hpp"

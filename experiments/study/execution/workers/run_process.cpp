@@ -2,6 +2,7 @@
 
 #include "autograd/blas.hpp"
 #include "experiments/program/exit_code.hpp"
+#include "experiments/program/stop_signals.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/run/run_training.hpp"
 #include "train/storage/files.hpp"

@@ -1,7 +1,9 @@
 #include "experiments/study/execution/workers/worker.hpp"
 
 #include "experiments/program/exit_code.hpp"
+#include "experiments/program/stopwatch.hpp"
 #include "experiments/program/text_format.hpp"
+#include "experiments/run/run_folder.hpp"
 #include "experiments/run/system_info.hpp"
 #include "experiments/study/execution/reuse.hpp"
 #include "experiments/study/execution/run_files.hpp"
