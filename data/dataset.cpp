@@ -33,6 +33,7 @@ TokenCounts count_side(const Corpus& corpus, std::string TextPair::*side, const 
 
 std::vector<TokenId> ids_of(const std::vector<std::string>& tokens, const Vocabulary& vocabulary) {
   std::vector<TokenId> ids;
+  ids.reserve(tokens.size() + 1);  // and an eos
   for (const std::string& token : tokens) ids.push_back(vocabulary.id(token));
   return ids;
 }

@@ -1,6 +1,7 @@
 #include "data/lines.hpp"
 
 #include "autograd/base/error.hpp"
+#include "autograd/base/utf8.hpp"
 #include "data/text.hpp"
 
 #include <zlib.h>

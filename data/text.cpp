@@ -14,6 +14,7 @@ bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 std::vector<std::string> split_words(std::string_view line) {
   std::vector<std::string> words;
+  words.reserve(static_cast<std::size_t>(std::count(line.begin(), line.end(), ' ')) + 1);
   auto end = line.begin();
   for (;;) {
     const auto begin = std::find_if_not(end, line.end(), is_space);
@@ -75,15 +76,6 @@ std::string lower_case(std::string_view text) {
 }
 
 bool is_blank(std::string_view line) { return std::all_of(line.begin(), line.end(), is_space); }
-
-std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
-  for (std::size_t offset = 0; offset < text.size();) {
-    const std::size_t length = utf8_length(text.substr(offset));
-    if (length == 0) return offset;
-    offset += length;
-  }
-  return std::nullopt;
-}
 
 void expect_utf8(std::string_view line) {
   const auto invalid = find_invalid_utf8(line);

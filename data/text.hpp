@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +21,6 @@ bool is_blank(std::string_view line);
 
 /// U+FEFF in UTF-8, which some editors write at the start of a file.
 inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-
-/// Byte offset at which the first ill-formed UTF-8 sequence starts, or nothing where the text is valid. Strict
-/// (Unicode, table 3-7): overlong forms, surrogates and code points above U+10FFFF are ill-formed.
-std::optional<std::size_t> find_invalid_utf8(std::string_view text);
 
 /// Throws Error, naming the byte, where a line is not valid UTF-8.
 void expect_utf8(std::string_view line);

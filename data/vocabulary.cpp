@@ -1,5 +1,6 @@
 #include "data/vocabulary.hpp"
 
+#include "autograd/base/utf8.hpp"
 #include "data/lines.hpp"
 #include "data/text.hpp"
 

@@ -2,6 +2,9 @@
 
 #include <utf8.h>
 
+#include <cstdint>
+#include <cstring>
+
 namespace surd {
 
 std::size_t utf8_length(std::string_view text) {
@@ -12,6 +15,18 @@ std::size_t utf8_length(std::string_view text) {
     return 0;
   }
   return static_cast<std::size_t>(end - text.begin());
+}
+
+std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
+  // Most text is ASCII, of which eight bytes are looked at at a time.
+  std::size_t ascii = 0;
+  for (std::uint64_t bytes = 0; ascii + sizeof bytes <= text.size(); ascii += sizeof bytes) {
+    std::memcpy(&bytes, text.data() + ascii, sizeof bytes);
+    if ((bytes & 0x8080808080808080U) != 0) break;
+  }
+  const auto invalid = utf8::find_invalid(text.begin() + ascii, text.end());
+  if (invalid == text.end()) return std::nullopt;
+  return static_cast<std::size_t>(invalid - text.begin());
 }
 
 }  // namespace surd

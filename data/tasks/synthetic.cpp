@@ -28,6 +28,7 @@ Split DistinctExamples::split(std::string name, std::size_t size, const Draw& dr
   const char* const option = name.empty() ? "task.train_size" : "task.test_size";
   Split split{std::move(name), {}};
   split.pairs.reserve(size);
+  sources_.reserve(sources_.size() + size);
   std::size_t repeats = 0;
   while (split.pairs.size() < size) {
     TextPair pair = draw(sequence_);
@@ -70,6 +71,7 @@ std::vector<std::string> symbol_names(std::size_t size) {
 
 std::string sentence_of(const std::vector<std::string>& symbols, const std::vector<std::size_t>& indices) {
   std::string sentence;
+  sentence.reserve(4 * indices.size());
   for (const std::size_t index : indices) {
     if (!sentence.empty()) sentence += ' ';
     sentence += symbols.at(index);

@@ -2,6 +2,7 @@
 
 #include "autograd/base/error.hpp"
 #include "autograd/base/random.hpp"
+#include "autograd/base/utf8.hpp"
 
 #include <doctest/doctest.h>
 
