@@ -125,18 +125,21 @@ void log_softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size
 
 void layer_norm(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* mean,
                 Real* inverse_deviation, std::size_t rows, std::size_t n) {
+  const auto length = static_cast<Real>(n);
   for (std::size_t r = 0; r < rows; ++r, x += n, y += n) {
-    const Real centre = sum(x, n) / static_cast<Real>(n);
-    map([centre](Batch u) { return u - Batch(centre); }, n, y, x);
-    const Real variance = dot(y, y, n) / static_cast<Real>(n);
-    const Real inverse = 1 / std::sqrt(variance + epsilon);
-    if (gain != nullptr && bias != nullptr) {
-      map([inverse](Batch c, Batch g, Batch b) { return xsimd::fma(c * Batch(inverse), g, b); }, n, y, y, gain, bias);
-    } else {
-      scale(inverse, y, y, n);
-      if (gain != nullptr) multiply(y, gain, y, n);
-      if (bias != nullptr) add(y, bias, y, n);
-    }
+    const Real centre = sum(x, n) / length;
+    Batch squares(Real(0));
+    by_registers(n, [&](std::size_t i, auto part) {
+      const Batch u = part.load(x + i, centre) - Batch(centre);
+      squares = xsimd::fma(u, u, squares);
+    });
+    const Real inverse = 1 / std::sqrt(xsimd::hadd(squares) / length + epsilon);
+    by_registers(n, [&](std::size_t i, auto part) {
+      Batch h = (part.load(x + i) - Batch(centre)) * Batch(inverse);
+      if (gain != nullptr) h *= part.load(gain + i);
+      if (bias != nullptr) h += part.load(bias + i);
+      part.store(h, y + i);
+    });
     mean[r] = centre;
     inverse_deviation[r] = inverse;
   }
@@ -147,24 +150,26 @@ void layer_norm_backward(const Real* dy, const Real* gain, const Real* x, const 
                          std::size_t n) {
   // With h = (x - mean) inverse_deviation and g = dy * gain:
   // dx = inverse_deviation (g - mean(g) - h mean(g * h)); Ba et al., 1607.06450.
+  const auto length = static_cast<Real>(n);
   for (std::size_t r = 0; r < rows; ++r, dy += n, x += n) {
-    const Real centre = mean[r], inverse = inverse_deviation[r];
-    const auto normalized = [=](Batch u) { return (u - Batch(centre)) * Batch(inverse); };
-    if (dgain != nullptr)
-      map([=](Batch t, Batch g, Batch u) { return xsimd::fma(g, normalized(u), t); }, n, dgain, dgain, dy, x);
-    if (dbias != nullptr) accumulate(dy, dbias, n);
+    const Batch centre(mean[r]), inverse(inverse_deviation[r]);
+    const auto normalized = [&](std::size_t i, auto part) { return (part.load(x + i) - centre) * inverse; };
+    const auto scaled = [&](std::size_t i, auto part) {
+      return gain != nullptr ? part.load(dy + i) * part.load(gain + i) : part.load(dy + i);
+    };
+    Batch sum_g(Real(0)), sum_gh(Real(0));
+    by_registers(n, [&](std::size_t i, auto part) {
+      const Batch d = part.load(dy + i), h = normalized(i, part), g = scaled(i, part);
+      if (dgain != nullptr) part.store(xsimd::fma(d, h, part.load(dgain + i)), dgain + i);
+      if (dbias != nullptr) part.store(d + part.load(dbias + i), dbias + i);
+      sum_g += g;
+      sum_gh = xsimd::fma(g, h, sum_gh);
+    });
     if (dx == nullptr) continue;
-    const auto length = static_cast<Real>(n);
-    const Real mean_g = (gain != nullptr ? dot(dy, gain, n) : sum(dy, n)) / length;
-    map([=](Batch u) { return normalized(u); }, n, dx, x);
-    if (gain != nullptr) {
-      const Real mean_gh = sum([](Batch g, Batch w, Batch h) { return g * w * h; }, n, dy, gain, dx) / length;
-      map([=](Batch g, Batch w, Batch h) { return Batch(inverse) * (g * w - Batch(mean_g) - h * Batch(mean_gh)); }, n,
-          dx, dy, gain, dx);
-    } else {
-      const Real mean_gh = dot(dy, dx, n) / length;
-      map([=](Batch g, Batch h) { return Batch(inverse) * (g - Batch(mean_g) - h * Batch(mean_gh)); }, n, dx, dy, dx);
-    }
+    const Batch mean_g(xsimd::hadd(sum_g) / length), mean_gh(xsimd::hadd(sum_gh) / length);
+    by_registers(n, [&](std::size_t i, auto part) {
+      part.store(inverse * (scaled(i, part) - mean_g - normalized(i, part) * mean_gh), dx + i);
+    });
     dx += n;
   }
 }

@@ -13,6 +13,9 @@
 /// result does not depend on where in the array it stands.
 namespace surd::kernels {
 
+/// Of functions whose arrays of registers would otherwise lie in memory.
+#define SURD_INLINE __attribute__((always_inline))
+
 using Batch = xsimd::batch<Real>;
 inline constexpr std::size_t lanes = Batch::size;
 
@@ -94,6 +97,22 @@ class Part {
 inline Batch load_part(const Real* x, std::size_t count) { return Part(count).load(x); }
 inline Batch load_part(const Real* x, std::size_t count, Real padding) { return Part(count).load(x, padding); }
 inline void store_part(Batch value, Real* y, std::size_t count) { Part(count).store(value, y); }
+
+/// A whole register, loaded and stored like a Part.
+struct Whole {
+  Batch load(const Real* x) const { return Batch::load_unaligned(x); }
+  Batch load(const Real* x, Real) const { return load(x); }
+  void store(Batch value, Real* y) const { value.store_unaligned(y); }
+};
+
+/// Calls f(i, part) for the registers that begin at i = 0, lanes, ... of n elements; part is a Whole or, for the last
+/// one, a Part.
+template <class F>
+SURD_INLINE inline void by_registers(std::size_t n, F f) {
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) f(i, Whole());
+  if (i < n) f(i, Part(n - i));
+}
 
 /// 0, 1, 2, ...
 inline Batch lane_index() {

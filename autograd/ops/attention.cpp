@@ -1,8 +1,7 @@
-#include "autograd/blas.hpp"
 #include "autograd/kernels/dropout.hpp"
 #include "autograd/kernels/elementwise.hpp"
-#include "autograd/kernels/rows.hpp"
 #include "autograd/ops.hpp"
+#include "autograd/ops/attention_head.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,9 +10,6 @@
 
 namespace surd {
 namespace {
-
-using blas::no;
-using blas::yes;
 
 struct Sizes {
   std::size_t batch, queries, keys, rows_of_keys, heads, key_value_heads, key_width, value_width;
@@ -108,28 +104,19 @@ std::size_t visible_keys(std::size_t b, std::size_t t, const Block& block, const
   return arguments.causal ? std::min(length, t + block.keys - block.queries + 1) : length;
 }
 
-/// The scores of a head less slope times distance, in place.
-void subtract_distances(Real* scores, double slope, const Block& block, std::size_t first_position) {
-  for (std::size_t t = 0; t < block.queries; ++t, scores += block.row()) {
-    const auto position = static_cast<double>(first_position + t);
-    for (std::size_t j = 0; j < block.keys; ++j)
-      scores[j] -= static_cast<Real>(slope * std::fabs(position - static_cast<double>(j)));
-  }
-}
-
-/// Column `head` of the rows of a table that the distances stand for: number i is of a key i - (Tq - 1) positions
-/// behind its query.
-std::vector<Real> bias_by_distance(const AttentionArguments& arguments, std::size_t head) {
-  const Tensor& table = arguments.distance_bias.value();
+/// What is added to the scores of a head, if anything is: number i to that of a key i - (Tq - 1) positions behind its
+/// query.
+std::vector<Real> biases_by_distance(const AttentionArguments& arguments, const Sizes& s, std::size_t head) {
   std::vector<Real> biases;
-  for (const std::size_t bucket : arguments.buckets) biases.push_back(table(bucket, head));
+  const Variable table = arguments.distance_bias;
+  const bool sloping = !arguments.distance_slopes.empty();
+  if (!table && !sloping) return biases;
+  const double last = static_cast<double>(arguments.first_position + s.queries) - 1;
+  for (std::size_t i = 0; i + 1 < s.queries + s.keys; ++i) {
+    const double slope = sloping ? arguments.distance_slopes[head] * std::fabs(static_cast<double>(i) - last) : 0;
+    biases.push_back((table ? table.value()(arguments.buckets[i], head) : Real(0)) - static_cast<Real>(slope));
+  }
   return biases;
-}
-
-/// Adds each score's bias, in place. `last` is the number of the last query of a batch row.
-void add_biases(Real* scores, const std::vector<Real>& biases, const Block& block, std::size_t last) {
-  for (std::size_t t = 0; t < block.queries; ++t, scores += block.row())
-    kernels::accumulate(biases.data() + (last - t), scores, block.keys);
 }
 
 /// Adds the gradients of a head's scores to that of the table.
@@ -218,26 +205,30 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   // Draws of dropout go by the place in the whole batch, of which this may be a part with other documents.
   const std::size_t draws_of_batch_row = s.heads * s.queries * row_of_scores(s.keys);
 
+  const auto head_sizes = [=](const Block& block) {
+    return kernels::HeadSizes{block.queries, block.keys, s.key_width, s.value_width, block.row(), factor};
+  };
+  const auto rows = [](const Variable& x, std::size_t at, std::size_t stride) {
+    return kernels::Rows{x.value().data() + at, stride};
+  };
+
   Tensor weights(Shape{(recorded ? s.batch : 1) * of_batch_row});
-  Tensor dropped(Shape{drop ? largest : 0});
+  Tensor scores(Shape{tape.observed() ? largest : 0});
   Tensor o(Shape{s.batch, s.queries, o_row});
   Shown shown_scores(tape, s), shown_weights(tape, s);
   std::vector<std::vector<Real>> biases;  // a head
-  for (std::size_t h = 0; bias && h < s.heads; ++h) biases.push_back(bias_by_distance(arguments, h));
+  for (std::size_t h = 0; h < s.heads; ++h) biases.push_back(biases_by_distance(arguments, s, h));
   std::vector<std::size_t> visible(s.queries);
   for (std::size_t b = 0; b < s.batch; ++b) {
     for (const Block& block : blocks[b]) {
       for (std::size_t t = 0; t < block.queries; ++t) visible[t] = visible_keys(b, t, block, arguments);
       for (std::size_t h = 0; h < s.heads; ++h) {
         Real* p = weights.data() + scores_at(b, h, block);
-        blas::gemm(no, yes, block.queries, block.keys, s.key_width, factor, q.value().data() + q_at(b, h, block.first),
-                   q_row, k.value().data() + k_at(b, h, block.first), k_row, 0, p, block.row());
-        if (!arguments.distance_slopes.empty())
-          subtract_distances(p, arguments.distance_slopes[h], block, arguments.first_position);
-        if (bias) add_biases(p, biases[h], block, s.queries - 1);
-        shown_scores.copy(p, b, h, block, arguments, std::numeric_limits<Real>::quiet_NaN());
-        kernels::softmax_prefixes(p, visible.data(), block.queries, block.row(),
-                                  arguments.subtract_max == SubtractMax::yes);
+        attention_head::weights(
+            head_sizes(block), rows(q, q_at(b, h, block.first), q_row), rows(k, k_at(b, h, block.first), k_row),
+            biases[h].empty() ? nullptr : biases[h].data() + (s.queries - block.queries), visible.data(),
+            arguments.subtract_max == SubtractMax::yes, tape.observed() ? scores.data() : nullptr, p);
+        shown_scores.copy(scores.data(), b, h, block, arguments, std::numeric_limits<Real>::quiet_NaN());
         shown_weights.copy(p, b, h, block, arguments, 0);
       }
     }
@@ -245,12 +236,9 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
       kernels::mark_dropped({arguments.stream, (tape.options().first_row + b) * draws_of_batch_row, rate},
                             weights.data() + scores_at(b, 0, blocks[b].front()), s.heads * scores_of(blocks[b]));
     for (const Block& block : blocks[b])
-      for (std::size_t h = 0; h < s.heads; ++h) {
-        const Real* p = weights.data() + scores_at(b, h, block);
-        if (drop) kernels::drop_marked(p, rate.keep_scale, dropped.data(), block.scores());
-        blas::gemm(no, no, block.queries, s.value_width, block.keys, 1, drop ? dropped.data() : p, block.row(),
-                   v.value().data() + v_at(b, h, block.first), v_row, 0, o.data() + o_at(b, h, block.first), o_row);
-      }
+      for (std::size_t h = 0; h < s.heads; ++h)
+        attention_head::output(head_sizes(block), weights.data() + scores_at(b, h, block), rate.keep_scale,
+                               rows(v, v_at(b, h, block.first), v_row), {o.data() + o_at(b, h, block.first), o_row});
   }
   if (tape.observed()) tape.observe("factor", full({1}, factor));
   shown_scores.show(tape, "scores");
@@ -264,33 +252,23 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
       return s.keys < s.rows_of_keys ? zeros(x.shape()) : empty_like(x.value());  // nothing else clears the room
     };
     Tensor dq = gradient_of(q), dk = gradient_of(k), dv = gradient_of(v);
-    Tensor d(Shape{drop ? largest : 0});
     Tensor ds = zeros({largest}), d_bias = to_bias ? zeros(bias.shape()) : Tensor(Shape{0});
     Shown shown_gradients(q.tape(), s);
+    const auto gradients = [](bool needed, Tensor& x, std::size_t at, std::size_t stride) {
+      return kernels::MutableRows{needed ? x.data() + at : nullptr, stride};
+    };
     for (std::size_t b = 0; b < s.batch; ++b)
       for (const Block& block : blocks[b])
         for (std::size_t h = 0; h < s.heads; ++h) {
-          const std::size_t row = block.row(), first = block.first;
-          const Real beta = h % shared_by == 0 ? Real(0) : Real(1);  // the first of those that share a head clears
-          const Real* p = weights.data() + scores_at(b, h, block);
-          if (to_v) {
-            if (drop) kernels::drop_marked(p, rate.keep_scale, d.data(), block.scores());
-            blas::gemm(yes, no, block.keys, s.value_width, block.queries, 1, drop ? d.data() : p, row,
-                       d_o + o_at(b, h, first), o_row, beta, dv.data() + v_at(b, h, first), v_row);
-          }
-          if (!to_q && !to_k && !to_bias) continue;
-          blas::gemm(no, yes, block.queries, block.keys, s.value_width, 1, d_o + o_at(b, h, first), o_row,
-                     v.value().data() + v_at(b, h, first), v_row, 0, ds.data(), row);
-          for (std::size_t t = 0; t < block.queries; ++t)
-            kernels::softmax_marked_backward(p + t * row, rate.keep_scale, ds.data() + t * row, row);
+          const std::size_t at_q = q_at(b, h, block.first), at_k = k_at(b, h, block.first);
+          const std::size_t at_v = v_at(b, h, block.first);
+          attention_head::backward(head_sizes(block), rows(q, at_q, q_row), rows(k, at_k, k_row), rows(v, at_v, v_row),
+                                   weights.data() + scores_at(b, h, block), rate.keep_scale,
+                                   {d_o + o_at(b, h, block.first), o_row}, ds.data(),
+                                   {gradients(to_q, dq, at_q, q_row), gradients(to_k, dk, at_k, k_row),
+                                    gradients(to_v, dv, at_v, v_row), h % shared_by != 0});
           shown_gradients.copy(ds.data(), b, h, block, arguments, 0);
           if (to_bias) add_bias_gradients(ds.data(), arguments, h, block, s.queries - 1, d_bias);
-          if (to_q)
-            blas::gemm(no, no, block.queries, s.key_width, block.keys, factor, ds.data(), row,
-                       k.value().data() + k_at(b, h, first), k_row, 0, dq.data() + q_at(b, h, first), q_row);
-          if (to_k)
-            blas::gemm(yes, no, block.keys, s.key_width, block.queries, factor, ds.data(), row,
-                       q.value().data() + q_at(b, h, first), q_row, beta, dk.data() + k_at(b, h, first), k_row);
         }
     if (to_q || to_k || to_bias) shown_gradients.show(q.tape(), "scores_gradient");
     if (to_q) q.tape().observe("query_gradient", dq);

@@ -54,8 +54,16 @@ const std::vector<Case> tall = {
 const std::vector<Case> padded = {{2, 3, 3, 1, 2, 2, {3, 1}}, {2, 4, 5, 2, 3, 1, {2, 5}}, {3, 2, 4, 2, 1, 3, {4, 0, 2}},
                                   {1, 3, 3, 1, 4, 4, {0}},    {2, 1, 9, 3, 2, 2, {9, 7}}, {2, 5, 5, 1, 3, 3, {5, 2}}};
 
+// Too many queries or keys, or too wide, to be a short head (kernels::is_short_head).
+const std::vector<Case> not_short = {{1, 3, 35, 1, 2, 2, {}},
+                                     {1, 34, 2, 2, 1, 2, {}},
+                                     {1, 2, 3, 1, 65, 2, {2}},
+                                     {1, 3, 3, 1, 2, 66},
+                                     {2, 3, 33, 1, 2, 2, {33, 9}}};
+
 TEST_CASE("gradients of attention") {
   const auto plain = [](AttentionArguments&) {};
+  check("long or wide", plain, not_short);
   check("self", plain, square);
   check("fewer queries than keys", plain, cross);
   check("more queries than keys", plain, tall);
@@ -154,6 +162,7 @@ TEST_CASE("gradients of attention with dropout on the weights") {
     o.stream = random::Stream(3, "dropout", "attention");
   };
   check("dropout", dropout, square);
+  check("dropout, long or wide", dropout, not_short);
   check(
       "dropout, padded and causal",
       [&](AttentionArguments& o) {

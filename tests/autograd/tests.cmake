@@ -14,6 +14,7 @@ surd_tests(autograd
     loss_gradient_test.cpp
     ops_gradient_test.cpp
   BOTH
+    attention_kernels_test.cpp
     blas_test.cpp
     dropout_kernels_test.cpp
     gemm_test.cpp

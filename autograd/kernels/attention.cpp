@@ -1,0 +1,211 @@
+#include "autograd/kernels/attention.hpp"
+
+#include "autograd/kernels/simd.hpp"
+#include "autograd/kernels/transpose.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+namespace surd::kernels {
+namespace {
+
+constexpr std::size_t shortest = 16;                          // row of scores
+constexpr std::size_t longest = lanes >= shortest ? 32 : 16;  // queries, and row of scores: two registers
+constexpr std::size_t widest = 64;                            // columns of a head
+constexpr std::size_t group = 4;                              // rows of a product at a time: no sum waits for itself
+
+/// Element [i][l] is data[i row + l column].
+struct Matrix {
+  const Real* data;
+  std::size_t row, column;
+};
+
+/// A matrix of up to `width` registers a row, of which the last one is `last` elements long.
+template <std::size_t width>
+struct Panel {
+  const Real* data;
+  std::size_t stride;
+  Part last;
+
+  SURD_INLINE Batch load(std::size_t l, std::size_t r) const {
+    const Real* from = data + l * stride + r * lanes;
+    return r + 1 < width ? Batch::load_unaligned(from) : last.load(from);
+  }
+};
+
+/// sum[g] = sum over l < k of a[first + g][l] b[l]. A group that ends beyond the last row repeats it.
+template <std::size_t width>
+SURD_INLINE inline void sum_products(const Matrix& a, std::size_t first, std::size_t rows, std::size_t k,
+                                     const Panel<width>& b, Batch (&sum)[group][width]) {
+  const Real* row[group];
+#pragma GCC unroll 4
+  for (std::size_t g = 0; g < group; ++g) {
+    row[g] = a.data + std::min(first + g, rows - 1) * a.row;
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < width; ++r) sum[g][r] = Batch(Real(0));
+  }
+  for (std::size_t l = 0; l < k; ++l) {
+    Batch y[width];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < width; ++r) y[r] = b.load(l, r);
+#pragma GCC unroll 4
+    for (std::size_t g = 0; g < group; ++g) {
+      const Batch x(row[g][l * a.column]);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < width; ++r) sum[g][r] = xsimd::fma(x, y[r], sum[g][r]);
+    }
+  }
+}
+
+/// c[i] = factor sum over l < k of a[i][l] b[l], or c[i] plus that, in `width` registers of columns.
+template <std::size_t width>
+void multiply_panel(const Matrix& a, std::size_t rows, std::size_t k, const Panel<width>& b, Real factor, bool add,
+                    MutableRows c) {
+  for (std::size_t i = 0; i < rows; i += group) {
+    Batch sum[group][width];
+    sum_products(a, i, rows, k, b, sum);
+#pragma GCC unroll 4
+    for (std::size_t g = 0; g < group; ++g) {
+      if (i + g >= rows) break;
+      Real* to = c.data + (i + g) * c.stride;
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < width; ++r, to += lanes) {
+        const bool is_last = r + 1 == width;
+        Batch result = Batch(factor) * sum[g][r];
+        if (add) result += is_last ? b.last.load(to) : Batch::load_unaligned(to);
+        if (is_last)
+          b.last.store(result, to);
+        else
+          result.store_unaligned(to);
+      }
+    }
+  }
+}
+
+/// c = factor a b, or c plus that, with a [rows, k] and b [k, columns].
+void multiply(const Matrix& a, std::size_t rows, std::size_t columns, std::size_t k, Rows b, Real factor, bool add,
+              MutableRows c) {
+  for (std::size_t j = 0; j < columns; j += 2 * lanes) {
+    const std::size_t rest = columns - j;
+    const MutableRows to{c.data + j, c.stride};
+    if (rest > lanes)
+      multiply_panel<2>(a, rows, k, {b.data + j, b.stride, Part(std::min(lanes, rest - lanes))}, factor, add, to);
+    else
+      multiply_panel<1>(a, rows, k, {b.data + j, b.stride, Part(rest)}, factor, add, to);
+  }
+}
+
+template <std::size_t width>
+void weights_of(const HeadSizes& s, Rows q, Rows k, const Real* bias, const std::size_t* visible, bool subtract_max,
+                Real* scores, Real* weights) {
+  constexpr std::size_t row = width * lanes;
+  alignas(64) Real turned[widest * longest];
+  transpose_panel(k.data, k.stride, s.keys, s.key_width, turned, row);
+  const Panel<width> columns{turned, row, Part(lanes)};
+  const Batch hidden(-std::numeric_limits<Real>::infinity());
+  for (std::size_t t = 0; t < s.queries; t += group) {
+    Batch x[group][width];
+    sum_products({q.data, q.stride, 1}, t, s.queries, s.key_width, columns, x);
+#pragma GCC unroll 4
+    for (std::size_t g = 0; g < group; ++g) {
+      if (t + g >= s.queries) break;
+      Batch largest = subtract_max ? hidden : Batch(Real(0));
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < width; ++r) {
+        x[g][r] *= Batch(s.factor);
+        if (bias != nullptr) {
+          const std::size_t left = s.keys - std::min(s.keys, r * lanes);
+          x[g][r] += load_part(bias + (s.queries - 1 - t - g) + r * lanes, std::min(lanes, left));
+        }
+        if (scores != nullptr) x[g][r].store_unaligned(scores + (t + g) * row + r * lanes);
+        const Batch key = lane_index() + Batch(static_cast<Real>(r * lanes));
+        x[g][r] = xsimd::select(key < Batch(static_cast<Real>(visible[t + g])), x[g][r], hidden);
+        if (subtract_max) largest = xsimd::max(largest, x[g][r]);
+      }
+      const Batch shift = subtract_max ? Batch(horizontal_max(largest)) : largest;
+      Batch total(Real(0));
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < width; ++r) {
+        x[g][r] = subtract_max ? xsimd::exp(x[g][r] - shift) : exp(x[g][r]);  // below the maximum it cannot overflow
+        total += x[g][r];
+      }
+      const Batch inverse(visible[t + g] == 0 ? Real(0) : 1 / xsimd::hadd(total));
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < width; ++r)
+        (visible[t + g] == 0 ? Batch(Real(0)) : x[g][r] * inverse).store_unaligned(weights + (t + g) * row + r * lanes);
+    }
+  }
+}
+
+/// ds = P * (dz - rowsum(dz * P)), dz = keep_scale d_o V^T or, where P is marked as dropped, 0; kept = dropout(P).
+template <std::size_t width>
+void gradient_of_scores(const HeadSizes& s, Rows v, const Real* marked_weights, Real keep_scale, Rows d_o, Real* ds,
+                        Real* kept) {
+  constexpr std::size_t row = width * lanes;
+  alignas(64) Real turned[widest * longest];
+  transpose_panel(v.data, v.stride, s.keys, s.value_width, turned, row);
+  const Panel<width> columns{turned, row, Part(lanes)};
+  const Batch zero(Real(0)), scale(keep_scale);
+  for (std::size_t t = 0; t < s.queries; t += group) {
+    Batch dz[group][width];
+    sum_products({d_o.data, d_o.stride, 1}, t, s.queries, s.value_width, columns, dz);
+#pragma GCC unroll 4
+    for (std::size_t g = 0; g < group; ++g) {
+      if (t + g >= s.queries) break;
+      const Real* marked = marked_weights + (t + g) * row;
+      Batch total(Real(0));
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < width; ++r) {
+        const Batch y = Batch::load_unaligned(marked + r * lanes);
+        dz[g][r] = xsimd::select(y > zero, scale * dz[g][r], zero);
+        total = xsimd::fma(y, dz[g][r], total);
+        xsimd::select(y < zero, zero, scale * y).store_unaligned(kept + (t + g) * row + r * lanes);
+      }
+      const Batch inner(xsimd::hadd(total));
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < width; ++r)
+        (xsimd::abs(Batch::load_unaligned(marked + r * lanes)) * (dz[g][r] - inner))
+            .store_unaligned(ds + (t + g) * row + r * lanes);
+    }
+  }
+}
+
+/// Calls f with the number of registers of a row of scores, as a type.
+template <class F>
+void by_width(std::size_t row, F f) {
+  if (row == shortest) return f(std::integral_constant<std::size_t, shortest / lanes>());
+  f(std::integral_constant<std::size_t, longest / lanes>());
+}
+
+}  // namespace
+
+bool is_short_head(const HeadSizes& s) {
+  return s.queries <= longest && (s.row == shortest || s.row == longest) &&
+         std::max(s.key_width, s.value_width) <= widest;
+}
+
+void short_head_weights(const HeadSizes& sizes, Rows q, Rows k, const Real* bias, const std::size_t* visible,
+                        bool subtract_max, Real* scores, Real* weights) {
+  by_width(sizes.row,
+           [&](auto width) { weights_of<width.value>(sizes, q, k, bias, visible, subtract_max, scores, weights); });
+}
+
+void short_head_output(const HeadSizes& s, const Real* marked_weights, Real keep_scale, Rows v, MutableRows o) {
+  alignas(64) Real kept[longest * longest];
+  drop_marked(marked_weights, keep_scale, kept, s.queries * s.row);
+  multiply({kept, s.row, 1}, s.queries, s.value_width, s.keys, v, 1, false, o);
+}
+
+void short_head_backward(const HeadSizes& s, Rows q, Rows k, Rows v, const Real* marked_weights, Real keep_scale,
+                         Rows d_o, Real* d_scores, const HeadGradients& to) {
+  alignas(64) Real kept[longest * longest];
+  by_width(s.row,
+           [&](auto width) { gradient_of_scores<width.value>(s, v, marked_weights, keep_scale, d_o, d_scores, kept); });
+  if (to.v.data != nullptr) multiply({kept, 1, s.row}, s.keys, s.value_width, s.queries, d_o, 1, to.add_to_keys, to.v);
+  if (to.q.data != nullptr) multiply({d_scores, s.row, 1}, s.queries, s.key_width, s.keys, k, s.factor, false, to.q);
+  if (to.k.data != nullptr)
+    multiply({d_scores, 1, s.row}, s.keys, s.key_width, s.queries, q, s.factor, to.add_to_keys, to.k);
+}
+
+}  // namespace surd::kernels

@@ -1,0 +1,243 @@
+#include "autograd/kernels/attention.hpp"
+
+#include "autograd/kernels/simd.hpp"
+#include "tests/autograd/reals.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+namespace surd {
+namespace {
+
+using test::draw;
+using test::eps;
+using test::not_a_number;
+using test::Reals;
+
+/// Rows of a head between columns of others, which nobody may read or write: they hold NaN.
+class Spaced {
+ public:
+  Spaced(std::size_t rows, std::size_t columns, std::uint64_t seed) : columns_(columns), values_(rows * stride() + 3) {
+    const Reals inner = draw(rows * columns, seed);
+    std::fill(values_.begin(), values_.end(), not_a_number);
+    for (std::size_t i = 0; i < rows * columns; ++i) values_[3 + i / columns * stride() + i % columns] = inner[i];
+  }
+  std::size_t stride() const { return columns_ + 5; }
+  kernels::Rows rows() const { return {values_.data() + 3, stride()}; }
+  kernels::MutableRows mutable_rows() { return {values_.data() + 3, stride()}; }
+  double operator()(std::size_t i, std::size_t j) const { return static_cast<double>(values_[3 + i * stride() + j]); }
+  /// Whether what lies between the rows is as it was.
+  bool gaps_are_whole() const {
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      if ((i < 3 || (i - 3) % stride() >= columns_) && !std::isnan(values_[i])) return false;
+    return true;
+  }
+
+ private:
+  std::size_t columns_;
+  Reals values_;
+};
+
+struct HeadCase {
+  std::size_t queries, keys, key_width, value_width;
+};
+
+void for_short_heads(const std::function<void(const kernels::HeadSizes&)>& check) {
+  const std::size_t longest = 2 * std::max<std::size_t>(kernels::lanes, 8);
+  for (const HeadCase& c : {HeadCase{1, 1, 1, 1},
+                            {1, 12, 8, 8},
+                            {13, 13, 8, 8},
+                            {12, 13, 16, 16},
+                            {5, 3, 7, 17},
+                            {4, 16, 33, 5},
+                            {16, 5, 32, 64},
+                            {3, 15, 64, 33},
+                            {2, longest, 9, 3},
+                            {longest, longest, 16, 31},
+                            {longest - 1, longest - 1, 5, 16}}) {
+    const kernels::HeadSizes sizes{c.queries, c.keys, c.key_width, c.value_width, (c.keys + 15) / 16 * 16, Real(0.3)};
+    CAPTURE(c.queries);
+    CAPTURE(c.keys);
+    CAPTURE(c.key_width);
+    CAPTURE(c.value_width);
+    REQUIRE(kernels::is_short_head(sizes));
+    check(sizes);
+  }
+}
+
+std::vector<std::size_t> staircase(const kernels::HeadSizes& s) {
+  std::vector<std::size_t> visible(s.queries);
+  for (std::size_t t = 0; t < s.queries; ++t) visible[t] = (t * 5 + s.keys) % (s.keys + 1);  // all of them, 0 too
+  return visible;
+}
+
+double off(double value, double exact) { return std::fabs(value - exact) / (1 + std::fabs(exact)); }
+
+TEST_CASE("weights of a short head") {
+  for_short_heads([](const kernels::HeadSizes& s) {
+    const Spaced q(s.queries, s.key_width, 1), k(s.keys, s.key_width, 2);
+    const Reals bias = draw(s.queries + s.keys - 1, 3);
+    const std::vector<std::size_t> visible = staircase(s);
+    for (const bool biased : {false, true})
+      for (const bool subtract_max : {false, true})
+        for (const bool shown : {false, true}) {
+          Reals scores(s.queries * s.row + 1, 7), weights = scores;
+          kernels::short_head_weights(s, q.rows(), k.rows(), biased ? bias.data() : nullptr, visible.data(),
+                                      subtract_max, shown ? scores.data() : nullptr, weights.data());
+          double worst = 0;
+          bool hidden_are_zero = true;
+          for (std::size_t t = 0; t < s.queries; ++t) {
+            std::vector<double> exact(s.keys);
+            double total = 0;
+            for (std::size_t j = 0; j < s.keys; ++j) {
+              for (std::size_t l = 0; l < s.key_width; ++l) exact[j] += q(t, l) * k(j, l);
+              exact[j] *= static_cast<double>(s.factor);
+              if (biased) exact[j] += static_cast<double>(bias[s.queries - 1 - t + j]);
+              if (j < visible[t]) total += std::exp(exact[j]);
+              if (shown) worst = std::max(worst, off(static_cast<double>(scores[t * s.row + j]), exact[j]));
+            }
+            for (std::size_t j = 0; j < s.row; ++j) {
+              const Real weight = weights[t * s.row + j];
+              if (j < visible[t])
+                worst = std::max(worst, off(static_cast<double>(weight), std::exp(exact[j]) / total));
+              else
+                hidden_are_zero = hidden_are_zero && weight == 0;
+            }
+          }
+          CHECK(worst < 60 * eps);
+          CHECK(hidden_are_zero);
+          CHECK(weights.back() == 7);
+          CHECK(scores.back() == 7);
+          CHECK((shown || scores.front() == 7));
+        }
+  });
+}
+
+TEST_CASE("scores of a short head that are too large for exp without the maximum are infinite") {
+  const Reals q = {Real(1000)}, k = {Real(1), Real(0)};
+  const kernels::HeadSizes sizes{1, 2, 1, 1, 16, 1};
+  const std::size_t visible = 2;
+  Reals weights(16);
+  kernels::short_head_weights(sizes, {q.data(), 1}, {k.data(), 1}, nullptr, &visible, true, nullptr, weights.data());
+  CHECK(weights[0] == 1);
+  CHECK(weights[1] == 0);
+  kernels::short_head_weights(sizes, {q.data(), 1}, {k.data(), 1}, nullptr, &visible, false, nullptr, weights.data());
+  CHECK(std::isnan(weights[0]));
+}
+
+/// Weights of which every third is marked as dropped, 0 beyond what is visible.
+Reals marked_weights(const kernels::HeadSizes& s) {
+  const std::vector<std::size_t> visible = staircase(s);
+  Reals p = draw(s.queries * s.row, 4);
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    p[i] = i % s.row < visible[i / s.row] ? std::fabs(p[i]) : Real(0);
+    if (i % 3 == 1) p[i] = -p[i];
+  }
+  return p;
+}
+
+constexpr Real keep_scale = Real(1.5);
+double kept(Real p) { return p < 0 ? 0 : static_cast<double>(keep_scale) * static_cast<double>(p); }
+
+TEST_CASE("output of a short head") {
+  for_short_heads([](const kernels::HeadSizes& s) {
+    const Spaced v(s.keys, s.value_width, 5);
+    Spaced o(s.queries, s.value_width, 6);
+    const Reals p = marked_weights(s);
+    kernels::short_head_output(s, p.data(), keep_scale, v.rows(), o.mutable_rows());
+    double worst = 0;
+    for (std::size_t t = 0; t < s.queries; ++t)
+      for (std::size_t c = 0; c < s.value_width; ++c) {
+        double exact = 0;
+        for (std::size_t j = 0; j < s.keys; ++j) exact += kept(p[t * s.row + j]) * v(j, c);
+        worst = std::max(worst, off(o(t, c), exact));
+      }
+    CHECK(worst < 100 * eps);
+    CHECK(o.gaps_are_whole());
+  });
+}
+
+TEST_CASE("gradients of a short head") {
+  for_short_heads([](const kernels::HeadSizes& s) {
+    const Spaced q(s.queries, s.key_width, 1), k(s.keys, s.key_width, 2), v(s.keys, s.value_width, 5);
+    const Spaced d_o(s.queries, s.value_width, 7);
+    const Reals p = marked_weights(s);
+    for (const bool add : {false, true}) {
+      const Spaced k_before(s.keys, s.key_width, 9), v_before(s.keys, s.value_width, 10);
+      Spaced dq(s.queries, s.key_width, 8), dk = k_before, dv = v_before;
+      Reals ds(s.queries * s.row + 1, 7);
+      kernels::short_head_backward(s, q.rows(), k.rows(), v.rows(), p.data(), keep_scale, d_o.rows(), ds.data(),
+                                   {dq.mutable_rows(), dk.mutable_rows(), dv.mutable_rows(), add});
+      std::vector<double> exact_ds(s.queries * s.row);
+      double worst = 0;
+      for (std::size_t t = 0; t < s.queries; ++t) {
+        std::vector<double> dz(s.keys);
+        double inner = 0;
+        for (std::size_t j = 0; j < s.keys; ++j) {
+          const Real weight = p[t * s.row + j];
+          for (std::size_t c = 0; weight > 0 && c < s.value_width; ++c)
+            dz[j] += static_cast<double>(keep_scale) * d_o(t, c) * v(j, c);
+          inner += std::fabs(static_cast<double>(weight)) * dz[j];
+        }
+        for (std::size_t j = 0; j < s.row; ++j) {
+          const double weight = std::fabs(static_cast<double>(p[t * s.row + j]));
+          exact_ds[t * s.row + j] = j < s.keys ? weight * (dz[j] - inner) : 0;
+          worst = std::max(worst, off(static_cast<double>(ds[t * s.row + j]), exact_ds[t * s.row + j]));
+        }
+      }
+      CHECK(worst < 1000 * eps);  // sums of up to 32 products of numbers as large as 30
+      const auto factor = static_cast<double>(s.factor);
+      worst = 0;
+      for (std::size_t t = 0; t < s.queries; ++t)
+        for (std::size_t l = 0; l < s.key_width; ++l) {
+          double exact = 0;
+          for (std::size_t j = 0; j < s.keys; ++j) exact += factor * exact_ds[t * s.row + j] * k(j, l);
+          worst = std::max(worst, off(dq(t, l), exact));
+        }
+      for (std::size_t j = 0; j < s.keys; ++j) {
+        for (std::size_t l = 0; l < s.key_width; ++l) {
+          double exact = add ? k_before(j, l) : 0;
+          for (std::size_t t = 0; t < s.queries; ++t) exact += factor * exact_ds[t * s.row + j] * q(t, l);
+          worst = std::max(worst, off(dk(j, l), exact));
+        }
+        for (std::size_t c = 0; c < s.value_width; ++c) {
+          double exact = add ? v_before(j, c) : 0;
+          for (std::size_t t = 0; t < s.queries; ++t) exact += kept(p[t * s.row + j]) * d_o(t, c);
+          worst = std::max(worst, off(dv(j, c), exact));
+        }
+      }
+      CHECK(worst < 2000 * eps);
+      CHECK(dq.gaps_are_whole());
+      CHECK(dk.gaps_are_whole());
+      CHECK(dv.gaps_are_whole());
+      CHECK(ds.back() == 7);
+    }
+  });
+}
+
+TEST_CASE("gradients of a short head that nobody asks for are left out") {
+  const kernels::HeadSizes s{3, 4, 2, 2, 16, Real(0.3)};
+  const Spaced q(3, 2, 1), k(4, 2, 2), v(4, 2, 3), d_o(3, 2, 4);
+  const Reals p = marked_weights(s);
+  Reals ds(s.queries * s.row);
+  Spaced dk(4, 2, 5);
+  const kernels::MutableRows none{nullptr, 0};
+  kernels::short_head_backward(s, q.rows(), k.rows(), v.rows(), p.data(), keep_scale, d_o.rows(), ds.data(),
+                               {none, dk.mutable_rows(), none, false});
+  CHECK(dk.gaps_are_whole());
+}
+
+TEST_CASE("what is longer or wider, or has no keys, is no short head") {
+  CHECK_FALSE(kernels::is_short_head({3, 0, 2, 2, 0, 1}));
+  CHECK_FALSE(kernels::is_short_head({33, 3, 2, 2, 16, 1}));
+  CHECK_FALSE(kernels::is_short_head({3, 33, 2, 2, 48, 1}));
+  CHECK_FALSE(kernels::is_short_head({3, 3, 65, 2, 16, 1}));
+  CHECK_FALSE(kernels::is_short_head({3, 3, 2, 65, 16, 1}));
+}
+
+}  // namespace
+}  // namespace surd
