@@ -11,7 +11,7 @@
 
 namespace surd {
 
-/// A length of time as people write it: 90s, 55m, 1.5h.
+/// A length of time as people write it: 90s, 55m, 1.5h; 90 are seconds.
 class Duration : public Word {
  public:
   std::optional<double> seconds;  ///< none where none was given
@@ -22,8 +22,8 @@ class Duration : public Word {
     double number = 0;
     const char* end = text.data() + text.size();
     const auto read = std::from_chars(text.data(), end, number);
-    if (read.ec != std::errc() || read.ptr + 1 != end || !std::isfinite(number) || number <= 0) return false;
-    const char unit = *read.ptr;
+    if (read.ec != std::errc() || read.ptr + 1 < end || !std::isfinite(number) || number <= 0) return false;
+    const char unit = read.ptr == end ? 's' : *read.ptr;
     if (unit != 's' && unit != 'm' && unit != 'h') return false;
     seconds = number * (unit == 'h' ? hour : unit == 'm' ? minute : 1);
     text_ = text;

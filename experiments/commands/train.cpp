@@ -148,8 +148,9 @@ int train_with_ranks(const TrainArguments& arguments) {
   const std::unique_ptr<Transport> transport = join_ranks();
   const int code = report_errors([&] { return train_in_folder(arguments, transport.get()); });
   if (code != exit_failed && code != exit_usage) return code;
-  // The first rank saves what was reached, and then ends all.
-  if (transport->index() > 0) std::this_thread::sleep_for(std::chrono::minutes(10));
+  // The first rank saves what was reached, and then ends all; if it is the one that is lost, nobody does.
+  const double timeout = arguments.rank_timeout.seconds.value_or(RunRequest().rank_timeout);
+  if (transport->index() > 0) std::this_thread::sleep_for(std::chrono::duration<double>(2 * timeout));
   abort_ranks(code);
 }
 

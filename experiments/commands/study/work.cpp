@@ -86,8 +86,8 @@ int study_work_command(const StudyWorkArguments& arguments) {
   if (end == WorkEnd::complete) return end_of_study(folder, study, console);
   if (end == WorkEnd::too_short) {
     console.fail(
-        "no run ended in the time of --for, and what was done of one is lost; give more time, or begin the "
-        "study with --keep-checkpoints, so that runs are gone on with");
+        "no run ended in the time of --for: those that are left take longer; give more time, or begin the study with "
+        "--keep-checkpoints, so that runs are gone on with");
     return exit_failed;
   }
   console.line(

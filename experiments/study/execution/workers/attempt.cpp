@@ -121,6 +121,8 @@ std::size_t Attempt::fail() {
   return failed;
 }
 
+bool Attempt::has_failed(const std::string& name) { return has_suffix(name, failed_suffix); }
+
 void Attempt::discard() const { remove_quietly(path_); }
 
 /// What other workers are at, or were when they died, goes with the folder of all attempts once the study is complete.

@@ -35,6 +35,8 @@ class Attempt {
   void stop();
   /// Keeps it as one that failed, and returns how many have failed so far. Throws Error.
   std::size_t fail();
+  /// Whether a name in attempts/ID is that of one that failed; it begins with its worker's.
+  static bool has_failed(const std::string& name);
   /// Removes what it made.
   void discard() const;
   /// The same, and leaves an empty folder.

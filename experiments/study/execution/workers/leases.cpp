@@ -82,12 +82,21 @@ bool is_gone(const Owner& owner) {
 
 }  // namespace
 
+bool is_of_host(const std::string& worker, const std::string& host) {
+  // Behind it stand a process and eight digits, and a host may have a '-' in its name.
+  const std::size_t digits = worker.rfind('-');
+  const std::size_t process =
+      digits == std::string::npos || digits == 0 ? std::string::npos : worker.rfind('-', digits - 1);
+  return process != std::string::npos && worker.substr(0, process) == host;
+}
+
 Leases::Seconds Leases::steady_clock() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 Leases::Leases(const std::string& folder, Seconds expiry, Clock clock)
     : folder_(folder), expiry_(expiry), clock_(std::move(clock)) {
   std::random_device chance;
-  name_ = fmt::format("{}-{}-{:08x}", host_name(), ::getpid(), chance());
+  host_ = host_name();
+  name_ = fmt::format("{}-{}-{:08x}", host_, ::getpid(), chance());
   text_ =
       Json{{"worker", name_}, {"pid", ::getpid()}, {"started", start_of_process(::getpid())}, {"machine", machine()}}
           .dump() +
@@ -106,12 +115,17 @@ void Leases::beat() {
   last_beat_ = clock_();
   make_folders(folder_ + "/workers");
   write_file_atomically(heartbeat(name_), fmt::format("{}\n", ++beats_));
+  last_written_ = last_beat_;
 }
 
 bool Leases::renew() {
   if (clock_() - last_beat_ < expiry_ / 6) return true;
   expect_study();
-  beat();
+  try {
+    beat();
+  } catch (const Error&) {  // which may pass before anybody takes this worker for dead
+    if (clock_() - last_written_ > expiry_ / 2) throw;
+  }
   return std::none_of(held_.begin(), held_.end(), [&](const auto& id) {
     const std::string owner = text_if_there(lease(id));
     return !owner.empty() && owner != text_;  // one that cannot be read just now is no one else's
@@ -154,14 +168,36 @@ bool Leases::is_dead(const std::string& owner, const std::string& id) {
   const bool named = !read.worker.empty();
   const std::string worker = named ? read.worker : id;
   const std::string now = named ? text_if_there(heartbeat(worker)) : owner;
+  const bool silent = is_silent(worker, now);
+  if (read.machine != machine()) return silent;
+  const bool gone = is_gone(read);
+  others_.at(worker).heard |= !gone;
+  return silent || gone;
+}
+
+bool Leases::is_silent(const std::string& worker, const std::string& now) {
   auto seen = others_.find(worker);
   const Seconds time = clock_();
   // Where this process slept, or the file server did, nobody could be heard of.
-  const bool slept = seen != others_.end() && time - seen->second.looked > expiry_;
-  if (seen == others_.end() || seen->second.text != now || slept)
-    seen = others_.insert_or_assign(worker, Seen{now, time, time}).first;
+  const bool first = seen == others_.end(), slept = !first && time - seen->second.looked > expiry_;
+  if (first || seen->second.text != now || slept)
+    seen = others_.insert_or_assign(worker, Seen{now, time, time, !first && !slept}).first;
   seen->second.looked = time;
-  return time - seen->second.since >= expiry_ || is_gone(read);
+  return time - seen->second.since >= expiry_;
+}
+
+bool Leases::heard_of_all(Seconds since) const {
+  return std::all_of(others_.begin(), others_.end(),
+                     [&](const auto& other) { return other.second.heard || other.second.looked < since; });
+}
+
+bool Leases::others_are_there() {
+  bool there = false;
+  for (const std::string& worker : names_in(folder_ + "/workers")) {
+    const bool heartbeat_file = fs::path(worker).extension() != ".lease" && fs::path(worker).extension() != ".void";
+    if (heartbeat_file && !is_of_host(worker, host_)) there |= !is_silent(worker, text_if_there(heartbeat(worker)));
+  }
+  return there;
 }
 
 /// Of all that want to take a lease over one moves it away, and the others find nothing to move.

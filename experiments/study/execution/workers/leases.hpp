@@ -46,8 +46,15 @@ class Leases {
   /// Leaves its lease where it is, because the run has ended: so nobody takes it who has not heard of that yet.
   void settle(const std::string& id) { held_.erase(id); }
   /// To be called often: raises the number when a sixth of `expiry` has gone by. False once another worker has taken
-  /// over a lease of this one. Throws Error where its file cannot be written, or the study was removed.
+  /// over a lease of this one. Throws Error where its file could not be written for half of `expiry`, or the study was
+  /// removed.
   bool renew();
+  /// Whether all workers whose leases stood in the way of this one since its clock said `since` were heard of: the
+  /// others may be dead, which shows once they have been silent for `expiry`.
+  bool heard_of_all(Seconds since) const;
+  /// Whether workers of other machines may be alive.
+  bool others_are_there();
+  Seconds now() const { return clock_(); }
   /// Throws Error where the study was removed: what is written then would make its folder anew.
   void expect_study() const;
 
@@ -56,6 +63,7 @@ class Leases {
   struct Seen {
     std::string text;
     Seconds since, looked;
+    bool heard;  ///< it has changed while this one looked
   };
 
   std::string lease(const std::string& id) const { return folder_ + "/leases/" + id; }
@@ -63,17 +71,22 @@ class Leases {
   std::string lease_to_link() const { return heartbeat(name_) + ".lease"; }
   void beat();
   bool is_dead(const std::string& owner, const std::string& id);
+  /// Looks at what stands for `worker` in `now`; true where that has not changed for `expiry`.
+  bool is_silent(const std::string& worker, const std::string& now);
   bool move_away(const std::string& id, const std::string& owner);
 
   std::string folder_;
   Seconds expiry_;
   Clock clock_;
-  std::string name_, text_;  // text_: what its leases hold
+  std::string host_, name_, text_;  // text_: what its leases hold
   std::size_t beats_ = 0;
-  Seconds last_beat_{};
+  Seconds last_beat_{}, last_written_{};
   std::set<std::string> held_;
   std::map<std::string, Seen> others_;
 };
+
+/// Whether a name that Leases gave a worker, with or without what stands behind it, is of this machine.
+bool is_of_host(const std::string& worker, const std::string& host);
 
 /// Whether a run that has not ended has a lease, of a worker that is not known to be gone.
 bool leased(const std::string& folder, const std::string& id);

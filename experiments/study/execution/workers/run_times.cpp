@@ -1,6 +1,7 @@
 #include "experiments/study/execution/workers/run_times.hpp"
 
 #include "experiments/run/run_folder.hpp"
+#include "experiments/study/execution/run_files.hpp"
 #include "train/storage/files.hpp"
 #include "train/storage/json_object.hpp"
 
@@ -16,10 +17,9 @@ void RunTimes::Time::add(double seconds) {
 void RunTimes::add(std::size_t arm, double seconds) { times_[arm].add(seconds); }
 
 std::optional<double> RunTimes::expected(std::size_t arm) const {
-  constexpr double room = 1.2;
   const auto found = times_.find(arm);
   if (found == times_.end()) return std::nullopt;
-  return room * found->second.longest;
+  return found->second.longest;
 }
 
 void RunTimes::learn(std::size_t arm, const std::string& id) {
@@ -27,6 +27,7 @@ void RunTimes::learn(std::size_t arm, const std::string& id) {
   Time& time = times_[arm];
   if (time.runs >= enough) return;
   try {
+    if (read_outcome(folder_.run(id)).status != RunResult::Status::finished) return;  // others may have been short
     const std::string file = RunFolder(folder_.run(id)).summary();
     time.add(JsonObject(read_file(file), file, "").real("wall_seconds"));
   } catch (const Error&) {  // it failed, and left none

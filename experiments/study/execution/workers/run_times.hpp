@@ -14,8 +14,9 @@ class RunTimes {
  public:
   explicit RunTimes(const StudyFolder& folder) : folder_(folder) {}
 
+  /// Of a run that was not cut short.
   void add(std::size_t arm, double seconds);
-  /// Of a run of this arm, with some room; nothing where none has ended.
+  /// The longest of a run of this arm; nothing where none has ended.
   std::optional<double> expected(std::size_t arm) const;
   /// Learns from a run that some worker has ended; a few of each arm are enough.
   void learn(std::size_t arm, const std::string& id);

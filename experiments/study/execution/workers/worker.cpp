@@ -1,6 +1,7 @@
 #include "experiments/study/execution/workers/worker.hpp"
 
 #include "experiments/program/exit_code.hpp"
+#include "experiments/program/host_name.hpp"
 #include "experiments/program/stopwatch.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/run/run_folder.hpp"
@@ -65,7 +66,10 @@ class Worker {
         const bool hopeless = never_fits_ || lost_seconds_ > 0.9 * *options_.seconds;
         return hopeless && runs_ended_ == 0 ? WorkEnd::too_short : WorkEnd::no_time;
       }
-      if (options_.idle_seconds && idle.seconds() >= *options_.idle_seconds) return WorkEnd::idle;
+      // Not before it is clear who lives: the next worker would have to listen anew.
+      const bool enough = idle.seconds() >= options_.idle_seconds.value_or(std::numeric_limits<double>::infinity());
+      if (enough && (round.heard_of_all || idle.seconds() >= *options_.idle_seconds + 2 * options_.lease.count()))
+        return WorkEnd::idle;
       // The longer there was nothing to do, the less it matters when that is noticed.
       wait(std::clamp(idle.seconds() / 8, 0.1, std::clamp(options_.lease.count() / 4, 0.1, 30.0)));
     }
@@ -76,7 +80,8 @@ class Worker {
   struct Round {
     bool complete = false;
     bool made_any = false;
-    bool too_long = false;  ///< there are some that do not fit into the time left
+    bool too_long = false;     ///< there are some that do not fit into the time left
+    bool heard_of_all = true;  ///< nobody whose lease was in the way may be dead
   };
   enum class Made { not_ours, lost, ended, stopped };
 
@@ -85,6 +90,7 @@ class Worker {
   }
 
   Round look_and_make() {
+    const Leases::Seconds begun = leases_.now();
     leases_.expect_study();
     results_.refresh();
     std::vector<PlannedRun> left;
@@ -97,8 +103,9 @@ class Worker {
     Round round;
     round.complete = left.empty();
     never_fits_ = std::none_of(left.begin(), left.end(), [&](const PlannedRun& run) {
-      return fits(run, options_.seconds.value_or(std::numeric_limits<double>::infinity()));
+      return fits(run, options_.seconds.value_or(std::numeric_limits<double>::infinity()), 1);
     });
+    constexpr double room = 1.2;
     // Every worker begins at another place, so that they hardly meet; and looks again what is left before it has asked
     // for many runs that are not.
     constexpr std::size_t most_misses = 32;
@@ -106,7 +113,8 @@ class Worker {
       std::rotate(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(chance_() % left.size()), left.end());
     std::size_t misses = 0;
     for (const PlannedRun& run : left) {
-      if (!fits(run, seconds_left())) {
+      // Where all the time is left, waiting for more of it would not help.
+      if (!fits(run, seconds_left(), runs_begun_ == 0 ? 1 : room)) {
         round.too_long = true;
         continue;
       }
@@ -117,26 +125,42 @@ class Worker {
       misses = made == Made::not_ours ? misses + 1 : 0;
       if (misses == most_misses) break;
     }
+    round.heard_of_all = leases_.heard_of_all(begun);
     return round;
   }
 
   /// With checkpoints a run may be made in parts.
-  bool fits(const PlannedRun& run, double seconds) const {
-    return seconds > 0 && (keep_checkpoints_ || times_.expected(run.arm).value_or(0) <= seconds);
+  bool fits(const PlannedRun& run, double seconds, double room) const {
+    return seconds > 0 && (keep_checkpoints_ || room * times_.expected(run.arm).value_or(0) <= seconds);
   }
 
-  /// What made a run fail may pass, or be of this machine alone: others are given the time to try it.
+  /// What made a run fail may pass: it is given some time.
   bool has_just_failed(const std::string& id) const {
     const auto failed = failed_here_.find(id);
     return failed != failed_here_.end() && failed->second.seconds() < options_.lease.count() / 60;
   }
 
+  /// What made a run fail here may be of this machine alone, and then all would fail before the others came to them.
+  bool is_for_others(const std::string& id) {
+    const std::vector<std::string> attempts = names_in(folder_.attempts(id));
+    const std::string host = host_name();
+    return std::any_of(attempts.begin(), attempts.end(),
+                       [&](const std::string& name) { return Attempt::has_failed(name) && is_of_host(name, host); }) &&
+           leases_.others_are_there();
+  }
+
   /// Makes a run, or takes it from another study, unless another worker has it.
   Made make(const PlannedRun& run) {
     const std::string id = run.id(study_);
+    leases_.expect_study();
     if (!leases_.take(id) && !leases_.take_over(id)) return Made::not_ours;
     if (folder_.ended(id)) {
       leases_.settle(id);
+      return Made::not_ours;
+    }
+    if (is_for_others(id)) {
+      failed_here_[id] = Stopwatch();
+      leases_.give_back(id);
       return Made::not_ours;
     }
     try {
@@ -163,6 +187,7 @@ class Worker {
     }
     if (take_from_another(attempt, id, file->config)) return Made::ended;
     const Stopwatch watch;
+    ++runs_begun_;
     bool lost = false, told = false;
     const pid_t child = start_child([&] { return make_run(attempt, *file, keep_checkpoints_); });
     const ChildEnd end = wait_for_child(child, [&] {
@@ -182,7 +207,7 @@ class Worker {
       set_aside(attempt);
       return Made::stopped;
     }
-    times_.add(run.arm, watch.seconds());
+    if (end.signal == 0 && end.code == exit_done) times_.add(run.arm, watch.seconds());
     note(attempt, id, end, file->config);
     return Made::ended;
   }
@@ -261,7 +286,7 @@ class Worker {
   RunTimes times_;
   std::minstd_rand chance_{std::random_device{}()};
   Stopwatch watch_;
-  std::size_t runs_ended_ = 0;
+  std::size_t runs_begun_ = 0, runs_ended_ = 0;
   double lost_seconds_ = 0;  // the longest that was spent on a run in vain
   std::map<std::string, Stopwatch> failed_here_;
   bool never_fits_ = false;  // none of the runs left fits into all the time that there was

@@ -54,6 +54,7 @@ class Pool {
   void start() {
     workers_.insert(start_child([&]() -> int {
       const StopSignals signals;
+      StopSignals::only_from_parent();
       work_on(folder_, study_, signals, {}, [](const RunEnd&) {});
       return exit_done;
     }));

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <vector>
@@ -145,6 +146,72 @@ TEST_CASE("a lease that its worker could not finish, or that was damaged, is fre
   folder.now += Leases::Seconds(120);
   folder.directory.write("leases/arm/seed-2", "");  // another worker has it now, and is about to write its name
   CHECK_FALSE(observer->take_over("arm/seed-2"));
+}
+
+TEST_CASE("a worker knows whether those whose leases were in its way were heard of") {
+  SharedFolder folder;
+  const auto observer = folder.worker();
+  std::filesystem::create_directories(folder.directory.path("leases"));
+  folder.directory.write("leases/run", R"({"worker":"far-1-00000001","machine":"another","started":"5","pid":1})");
+  folder.directory.write("workers/far-1-00000001", "1");
+  CHECK(observer->heard_of_all(folder.now));
+  CHECK_FALSE(observer->take_over("run"));
+  CHECK_FALSE(observer->heard_of_all(folder.now));
+  CHECK(observer->heard_of_all(folder.now + Leases::Seconds(1)));  // it was in nobody's way since
+  folder.now += Leases::Seconds(10);
+  folder.directory.write("workers/far-1-00000001", "2");
+  CHECK_FALSE(observer->take_over("run"));
+  CHECK(observer->heard_of_all(folder.now));
+}
+
+TEST_CASE("a worker of this machine that lives need not be heard of") {
+  SharedFolder folder;
+  const auto one = folder.worker(), observer = folder.worker();
+  REQUIRE(one->take("run"));
+  CHECK_FALSE(observer->take_over("run"));
+  CHECK(observer->heard_of_all(folder.now));
+}
+
+TEST_CASE("a worker knows whether other machines may be at the study") {
+  CHECK(is_of_host("alpha-12-0123abcd", "alpha"));
+  CHECK(is_of_host("alpha-12-0123abcd.3.failed", "alpha"));
+  CHECK(is_of_host("node-1.here-12-0123abcd.lease", "node-1.here"));
+  CHECK_FALSE(is_of_host("alpha-1-12-0123abcd", "alpha"));
+  CHECK_FALSE(is_of_host("alpha-12-0123abcd", "alpha-12"));
+  CHECK_FALSE(is_of_host("surd", "surd"));
+  SharedFolder folder;
+  const auto here = folder.worker(), observer = folder.worker();
+  CHECK_FALSE(observer->others_are_there());
+  folder.directory.write("workers/far-1-00000001", "1");
+  folder.directory.write("workers/far-1-00000001.lease", "{}");
+  CHECK(observer->others_are_there());
+  folder.now += Leases::Seconds(119);
+  CHECK(observer->others_are_there());
+  folder.now += Leases::Seconds(1);
+  CHECK_FALSE(observer->others_are_there());
+}
+
+TEST_CASE("a worker that cannot write for a while keeps its runs") {
+  class Broken : public SystemCalls {
+   public:
+    int rename(const char*, const char*) override { return errno = EIO, -1; }
+  };
+  SharedFolder folder;
+  const auto worker = folder.worker();
+  REQUIRE(worker->take("run"));
+  Broken broken;
+  {
+    const ReplacedSystemCalls replaced(broken);
+    for (int times = 0; times < 3; ++times) {
+      folder.now += Leases::Seconds(20);
+      CHECK(worker->renew());
+    }
+  }
+  folder.now += Leases::Seconds(20);
+  CHECK(worker->renew());
+  const ReplacedSystemCalls replaced(broken);
+  folder.now += Leases::Seconds(61);
+  CHECK_THROWS_AS(worker->renew(), Error);
 }
 
 TEST_CASE("of many workers that take over one run at once, one has it") {

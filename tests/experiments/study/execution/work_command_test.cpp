@@ -18,7 +18,7 @@ TEST_CASE("a worker that is out of time or has nothing to do ends with 75, and o
       kept(StudyFile::whole(seeds(1) + long_run), "--keep-checkpoints");
   const Outcome lost = shell(study.work("--for 3s"));  // enough to begin a run on a busy machine
   CHECK(lost.exit_code == 1);
-  CHECK(contains(lost.output, "no run ended in the time of --for, and what was done of one is lost"));
+  CHECK(contains(lost.output, "no run ended in the time of --for: those that are left take longer"));
   const Outcome saved = shell(kept.work("--for 1s"));
   CHECK(saved.exit_code == 75);
   CHECK(contains(saved.output, "no run that is left fits into the time left; runs are left, and another surd study"));
@@ -52,6 +52,17 @@ TEST_CASE("a worker begins no run that will not end in time") {
   CHECK(worker.exit_code == 75);
   CHECK(contains(worker.output, "finished  arm=short/seed-2"));
   CHECK_FALSE(contains(worker.output, "arm=long/seed-2"));
+
+  // Some room is left for a run to take longer, but not where that would leave out a run that a whole --for is enough
+  // for.
+  summary["wall_seconds"] = 9;
+  write_file_atomically(run + "/summary.json", summary.dump());
+  CHECK(shell(study.work("--for 10")).exit_code == 1);  // begun, and not done: it takes minutes
+  summary["wall_seconds"] = 11;
+  write_file_atomically(run + "/summary.json", summary.dump());
+  const Outcome refused = shell(study.work("--for 10"));
+  CHECK(refused.exit_code == 1);
+  CHECK(contains(refused.output, "those that are left take longer"));
 }
 
 TEST_CASE("a worker asks Slurm to run its task again, and only where Slurm started it") {
@@ -86,7 +97,7 @@ TEST_CASE("a worker asks Slurm to run its task again, and only where Slurm start
   ::waitpid(worker, &status, 0);
   CHECK(WEXITSTATUS(status) == 75);
   CHECK_FALSE(fs::exists(told));
-  CHECK(program("study work " + study.path() + " --for 5").exit_code == 2);
+  CHECK(program("study work " + study.path() + " --for 5x").exit_code == 2);
 }
 
 TEST_CASE("the status of a study and of a group is told as JSON") {

@@ -1,3 +1,4 @@
+#include "experiments/study/execution/workers/attempt.hpp"
 #include "experiments/study/execution/workers/leases.hpp"
 #include "tests/experiments/study/execution/begun_study.hpp"
 
@@ -6,10 +7,12 @@
 #include <sys/wait.h>
 #include <nlohmann/json.hpp>
 
+#include <atomic>
 #include <functional>
 #include <random>
 #include <set>
 #include <sstream>
+#include <thread>
 #include <utility>
 
 /// Workers of a study as its users start them, on file systems that are worse than this machine's.
@@ -128,6 +131,72 @@ TEST_CASE("a signal to a worker's whole group stops it after an update, and anot
   }
 }
 
+TEST_CASE("a signal to all processes of a study that is run stops each run after an update") {
+  const BegunStudy study(StudyFile::whole(seeds(1) + "set: {train.updates: 100000, train.log_every: 1}\n"),
+                         "--keep-checkpoints");
+  const pid_t program =
+      start({"study", "run", study.file, "--anyway", "--resume", "--jobs", "1", "--out", study.path()});
+  wait_until([&] { return training(study); });
+  std::vector<pid_t> all = children_of(program);
+  REQUIRE(all.size() == 1);
+  const std::vector<pid_t> runs = children_of(all[0]);
+  REQUIRE(runs.size() == 1);
+  all.insert(all.begin(), program);
+  all.push_back(runs[0]);
+  for (const pid_t process : all) ::kill(process, SIGTERM);
+  CHECK(exit_code_of(program) == 128 + SIGTERM);
+  const std::string attempts = study.folder().attempts("alone/seed-1");
+  const std::vector<std::string> names = names_in(attempts);
+  REQUIRE(names.size() == 1);
+  CHECK(contains(read_file(attempts + "/" + names[0] + "/log.txt"), "interrupted after update "));
+}
+
+/// A worker of another machine that lives as long as this object.
+class WorkerElsewhere {
+ public:
+  explicit WorkerElsewhere(const BegunStudy& study)
+      : heartbeat_(study.path() + "/workers/" + name), thread_([this] {
+          for (int beats = 0; !over_; ++beats) {
+            write_file_atomically(heartbeat_, std::to_string(beats));
+            wait_milliseconds(100);
+          }
+        }) {}
+  ~WorkerElsewhere() {
+    over_ = true;
+    thread_.join();
+  }
+  static constexpr const char* name = "elsewhere-1-00000001";
+
+ private:
+  std::string heartbeat_;
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
+TEST_CASE("what failed on one machine is left to the others as long as there are any") {
+  const BegunStudy study(StudyFile::whole(seeds(1) + "set: {train.updates: 3000}\n"));
+  fs::create_directories(study.path() + "/workers");
+  const auto failed = [&] {
+    std::size_t count = 0;
+    for (const std::string& name : names_in(study.folder().attempts("alone/seed-1")))
+      count += Attempt::has_failed(name);
+    return count;
+  };
+  pid_t worker = 0;
+  {
+    const WorkerElsewhere elsewhere(study);
+    worker = start_worker(study, {"--lease", "1s"});
+    wait_until([&] { return training(study); });
+    for (const pid_t run : children_of(worker)) ::kill(run, SIGKILL);
+    wait_until([&] { return failed() == 1; });
+    wait_milliseconds(2000);
+    CHECK(names_in(study.folder().attempts("alone/seed-1")).size() == 1);
+    CHECK(children_of(worker).empty());
+  }
+  CHECK(exit_code_of(worker) == 0);
+  CHECK(study.results() == study.undisturbed());
+}
+
 TEST_CASE("a run of the tuning that is killed, or finds no space, leaves the choice as it was") {
   const BegunStudy study(tuned_study, "--retries 1000");
   const auto undisturbed = study.undisturbed();
@@ -221,9 +290,10 @@ TEST_CASE("a worker with nothing to do asks as little of 10,000 runs as of 1,000
     for (std::size_t arm = 1; arm <= arms; ++arm)
       text += fmt::format("  - {{name: a{0}, set: {{optimizer.learning_rate: 1e-{0}}}}}\n", arm);
     const BegunStudy study(StudyFile::whole(text + seeds(1000)));
-    const Leases other(study.path());
+    fs::create_directories(study.path() + "/workers");
+    const WorkerElsewhere other(study);
     const std::string lease =
-        Json{{"worker", other.worker()}, {"pid", 1}, {"started", "1"}, {"machine", "another"}}.dump();
+        Json{{"worker", WorkerElsewhere::name}, {"pid", 1}, {"started", "1"}, {"machine", "another"}}.dump();
     for (std::size_t arm = 1; arm <= arms; ++arm) {
       const std::string folder = study.path() + "/leases/arm=a" + std::to_string(arm);
       fs::create_directories(folder);
