@@ -1,7 +1,7 @@
 #!/bin/bash
 # The Slurm recipe of docs/cluster.md on a cluster of four nodes that are all this machine: an array of eight tasks over
-# three of them makes a study of 60 runs, while a node is taken down, a task is requeued, tasks ask for another turn and
-# one more job meets its time limit. What comes out is compared with what one worker makes.
+# three of them makes a study of 60 runs, while a node is taken down, a task is requeued, others are preempted by a job of
+# higher priority, tasks ask for another turn and one more job meets its time limit. What comes out is compared with what one worker makes.
 #
 #     slurm.sh SURD FOLDER
 #
@@ -43,8 +43,11 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 MinJobAge=3600
 KillWait=10
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
 NodeName=node[1-4] NodeHostname=$host NodeAddr=127.0.0.1 Port=[17101-17104] CPUs=2 State=UNKNOWN
-PartitionName=all Nodes=node[1-4] Default=YES MaxTime=INFINITE State=UP
+PartitionName=all Nodes=node[1-4] Default=YES MaxTime=INFINITE State=UP PriorityTier=1
+PartitionName=urgent Nodes=node[1-4] MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
 CONF
 
 start() {
@@ -92,6 +95,9 @@ running_task() { task=$(squeue --noheader --states=R --array --job="$array" --fo
 wait_for "a task is running" 300 running_task
 scontrol requeue "$task"
 echo "task $task was requeued"
+urgent=$(sbatch --parsable --partition=urgent --exclude=node2,node4 --cpus-per-task=2 -t 1 --output=/dev/null --wrap 'sleep 5')
+preempted() { grep -q "preempted JobId=.* has been requeued" "$folder/log/slurmctld.log"; }
+wait_for "job $urgent has preempted a task" 120 preempted
 complete() { "$surd" study status --json "$study" | grep -q '"complete": true'; }
 wait_for "the study is complete" 1200 complete
 scontrol update NodeName=node2 State=RESUME 2>/dev/null || true  # it may have come back by itself
@@ -100,6 +106,7 @@ wait_for "every task has ended" 300 no_jobs
 
 for job in "$array" "$limited"; do
   scontrol --oneliner show job "$job" | grep -oE '(ArrayTaskId|JobId|JobState|Restarts|ExitCode)=[^ ]*' | paste -sd ' ' | sed 's/ JobId/\nJobId/g'
-done
+done | tee "$folder/log/jobs"
+grep -q 'Restarts=[1-9]' "$folder/log/jobs"
 for made in study alone; do "$surd" study report "$folder/$made" >/dev/null; done
 python3 "$tests/expect_same_results.py" "$study" "$folder/alone" 60 "$folder"/log/task-*.log

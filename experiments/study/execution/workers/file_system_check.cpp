@@ -94,6 +94,17 @@ FileSystemCheck race(const std::string& name, const std::string& what,
           fmt::format("{} processes {}, {} times: one of them did in {}", processes, what, rounds, fair)};
 }
 
+/// Leases are links where files can have a second name.
+FileSystemCheck links(const Scratch& scratch) {
+  const std::string file = scratch.path("linked");
+  static_cast<void>(create_file(file, ""));
+  if (::link(file.c_str(), scratch.path("first").c_str()) != 0)
+    return {"link", true, "files cannot have a second name here; leases are made as files are (create)"};
+  return race("link", "gave a file one second name", [&](int, int round) {
+    return ::link(file.c_str(), scratch.path(fmt::format("link-{}", round)).c_str()) == 0;
+  });
+}
+
 /// A file that was looked for in vain before it was made.
 FileSystemCheck visibility(const Scratch& scratch) {
   constexpr double longest = 60;
@@ -136,6 +147,7 @@ std::vector<FileSystemCheck> check_file_system(const std::string& folder) {
     static_cast<void>(create_file(own + "/outcome", ""));
     return rename_folder(own, scratch.path(fmt::format("run-{}", round)));
   }));
+  checks.push_back(links(scratch));
   checks.push_back(visibility(scratch));
   const auto room = static_cast<double>(available_bytes(folder));
   checks.push_back({"room", room > 1e8, fmt::format("{:.1f} GB are free", room / 1e9)});

@@ -3,6 +3,8 @@
 ///     STALE=SECONDS    a file that was not there stays so for the process that looked, for so long
 ///     FULL=FILE        as long as FILE is there, nothing can be written
 ///     ROOM=BYTES       there is none for more bytes at once
+///     NOLINK=1         a file cannot have a second name
+///     NOEXCL=1         of several that make one file, all are told that they did
 ///     COUNT=FILE       at its end the process writes there how many calls it made that go to the server
 ///
 /// A lock is given to everybody.
@@ -102,7 +104,8 @@ struct Counter {
 
 template <class Function>
 int opened(const char* name, const char* path, int flags, mode_t mode) {
-  const auto call = [&] { return next<Function>(name)(path, flags, mode); };
+  const int allowed = *setting("NOEXCL") == '\0' ? flags : flags & ~O_EXCL;
+  const auto call = [&] { return next<Function>(name)(path, allowed, mode); };
   return (flags & O_CREAT) != 0 ? made(path, call) : looked_up(path, call);
 }
 
@@ -144,6 +147,7 @@ int rename(const char* from, const char* to) {
   return made(to, [&] { return next<int(const char*, const char*)>("rename")(from, to); });
 }
 int link(const char* from, const char* to) {
+  if (*setting("NOLINK") != '\0') return errno = EPERM, -1;
   return made(to, [&] { return next<int(const char*, const char*)>("link")(from, to); });
 }
 int mkdir(const char* path, mode_t mode) {

@@ -188,8 +188,18 @@ TEST_CASE("the doctor tests a file system and leaves nothing there") {
   CAPTURE(doctor.output);
   CHECK(doctor.exit_code == 0);
   for (const char* check : {"create         passed: 4 processes", "rename         passed: 4 processes",
-                            "visibility     passed: ", "room           passed: "})
+                            "link           passed: 4 processes", "visibility     passed: ", "room           passed: "})
     CHECK(contains(doctor.output, check));
+  const auto on = [&](const std::string& settings) {
+    return shell("ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" SURD_FILE_SYSTEM " " + settings +
+                 " " SURD_EXECUTABLE " doctor " + directory.path());
+  };
+  const Outcome without_links = on("NOLINK=1");
+  CHECK(without_links.exit_code == 0);
+  CHECK(contains(without_links.output, "link           passed: files cannot have a second name here"));
+  const Outcome without_exclusion = on("NOEXCL=1");
+  CHECK(without_exclusion.exit_code == 1);
+  CHECK(contains(without_exclusion.output, "create         FAILED: 4 processes"));
   CHECK(names_in(directory.path()).empty());
   const Outcome nowhere = program("doctor " + directory.path("none"));
   CHECK(nowhere.exit_code == 2);
