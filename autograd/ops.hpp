@@ -27,6 +27,7 @@ Variable relu(Variable x);                             ///< [...] -> [...]
 Variable gelu(Variable x);                             ///< [...] -> [...], exact: x Phi(x)
 Variable gelu_tanh(Variable x);                        ///< [...] -> [...], its approximation by tanh, as in GPT-2
 Variable tanh(Variable x);                             ///< [...] -> [...]
+Variable soft_cap(Variable x, Real cap);               ///< cap tanh(x / cap), cap > 0; [...] -> [...]
 Variable sigmoid(Variable x);                          ///< [...] -> [...]
 Variable silu(Variable x);                             ///< [...] -> [...], x sigmoid(x)
 
@@ -125,6 +126,8 @@ struct AttentionArguments {
   /// Where documents begin in each row of the batch, from 0 on: a query sees keys of its own document alone, and
   /// distances count within it. Empty: a row is one. With them Tq = Tk, and there are no key_lengths.
   std::vector<std::vector<std::size_t>> documents = {};
+  /// Scores, their biases included, go through soft_cap (Gemma Team 2024, arXiv 2408.00118, section 2); 0: they do not.
+  Real score_cap = 0;
 };
 
 /// softmax(factor q k^T + mask) v, head by head: q [B, Tq, H d_k], k [B, Tk, G d_k], v [B, Tk, G d_v], where G is
@@ -140,6 +143,7 @@ struct CrossEntropyArguments {
   Real smoothing;       ///< label smoothing in [0, 1): the target is (1 - smoothing) one_hot + smoothing / V
   std::int32_t ignore;  ///< targets of this id (padding) contribute nothing
   Real divisor;         ///< the sum over targets is divided by this, e.g. the number of targets of the whole update
+  Real logit_cap = 0;   ///< projection_cross_entropy: the logits go through soft_cap; 0: they do not
 };
 
 /// logits [..., V], one target a row -> [1], nats.

@@ -109,7 +109,8 @@ MultiHeadAttention::MultiHeadAttention(const Scope& scope, const AttentionPlace&
                                  options.output_gain.value(scope.sub_layers()), options.output_bias_std}),
       query_norm_(head_norm(scope / "query_norm", head_width_, options)),
       key_norm_(head_norm(scope / "key_norm", head_width_, options)),
-      factor_(scope, "scores", options.scale, head_width_, options.absorb_scale ? ", absorbed into W_q" : "") {
+      factor_(scope, "scores", options.scale, head_width_,
+              (options.absorb_scale ? ", absorbed into W_q" : "") + capped(options.score_cap)) {
   expect_option(key_value_heads > 0 && place.heads % key_value_heads == 0, "model.attention.key_value_heads",
                 "must divide model.heads = {}; got {}", place.heads, key_value_heads);
 }
@@ -144,6 +145,7 @@ Variable MultiHeadAttention::forward(Variable x, const Memory& memory, const Att
   arguments.key_lengths = mask.key_lengths;
   arguments.documents = mask.documents;
   arguments.subtract_max = options_.subtract_max ? SubtractMax::yes : SubtractMax::no;
+  arguments.score_cap = static_cast<Real>(options_.score_cap.value_or(0));
   arguments.dropout = options_.dropout;
   arguments.stream = tape.stream("dropout", path());
   arguments.key_value_heads = key_value_heads_;

@@ -103,6 +103,7 @@ struct MultiHeadOptions {
   bool absorb_scale = false;
   QueryKeyNorm query_key_norm = QueryKeyNorm::none;
   double query_key_norm_epsilon = 1e-5;
+  std::optional<double> score_cap = {};
   bool subtract_max = true;
   double dropout = 0;
   ProjectionBiases bias = true;
@@ -123,6 +124,9 @@ struct MultiHeadOptions {
       "`scale`");
     f("query_key_norm_epsilon", query_key_norm_epsilon, "added to the mean square of d_k columns before the root",
       above(0), When{query_key_norm != QueryKeyNorm::none, "query_key_norm is rms_norm or l2"});
+    f("score_cap", score_cap,
+      "scores go through cap tanh(score / cap) before the softmax, as in Gemma 2, where it is 50; null: they do not",
+      above(0));
     f("subtract_max", subtract_max, "subtract each row's maximum before exp; without it exp overflows past 88.7");
     f("dropout", dropout, "rate on the attention weights", fraction());
     f("bias", bias,

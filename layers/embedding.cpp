@@ -53,23 +53,27 @@ OutputProjection::OutputProjection(const Scope& scope, const TokenEmbedding* tie
       bias_(options.output_bias
                 ? &scope.parameter("bias", {vocabulary}, uniform(options.output_bias_std.value(d_model)))
                 : nullptr),
-      factor_(scope, "logits", options.logit_scale, d_model) {}
+      factor_(scope, "logits", options.logit_scale, d_model, capped(options.logit_cap)),
+      cap_(static_cast<Real>(options.logit_cap.value_or(0))) {}
 
 Variable OutputProjection::operator()(Variable x) const {
   const auto region = enter(x.tape());
   // A learned factor is taken into the hidden states, which are narrower than the logits.
   const Variable logits = linear(factor_.times_parameter(x), x.tape().parameter(weight_));
   const Variable scaled = factor_.number() == 1 ? logits : scale(logits, factor_.number());
-  return bias_ == nullptr ? scaled : add_bias(scaled, x.tape().parameter(*bias_));
+  const Variable whole = bias_ == nullptr ? scaled : add_bias(scaled, x.tape().parameter(*bias_));
+  return cap_ > 0 ? soft_cap(whole, cap_) : whole;
 }
 
 Variable OutputProjection::loss(Variable x, const std::vector<std::int32_t>& targets,
                                 const CrossEntropyArguments& arguments) const {
   const auto region = enter(x.tape());
   Tape& tape = x.tape();
+  CrossEntropyArguments with_cap = arguments;
+  with_cap.logit_cap = cap_;
   return projection_cross_entropy(factor_.times_parameter(x), tape.parameter(weight_),
                                   bias_ == nullptr ? Variable{} : tape.parameter(*bias_), factor_.number(), targets,
-                                  arguments);
+                                  with_cap);
 }
 
 }  // namespace surd

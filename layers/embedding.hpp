@@ -28,6 +28,7 @@ struct EmbeddingOptions {
   bool zero_padding = false;
   Scale scale = Scale::Rule::sqrt_dim;
   Scale logit_scale = Scale::Rule::one;
+  std::optional<double> logit_cap = {};
   InitOptions output_init = InitOptions::normal(Scale::Rule::inv_sqrt_dim);
   double learning_rate_multiplier = 1;
   bool norm = false;
@@ -43,6 +44,8 @@ struct EmbeddingOptions {
     f("zero_padding", zero_padding, "start the padding token's row at zero");
     f("scale", scale, "factor on looked-up embeddings, over d_model; Vaswani et al., section 3.4");
     f("logit_scale", logit_scale, "factor on the output logits, over d_model");
+    f("logit_cap", logit_cap,
+      "logits go through cap tanh(logit / cap), as in Gemma 2, where it is 30; null: they do not", above(0));
     f("output_init", output_init, "initial output matrix", When{tie == Tie::none, "tie is none"});
     f("learning_rate_multiplier", learning_rate_multiplier, "on the learning rate of every embedding matrix", above(0));
     f("norm", norm, "LayerNorm on the sum of embedding and position, one a side, as in BART");
@@ -69,8 +72,8 @@ class TokenEmbedding : public Module {
   Factor factor_;
 };
 
-/// Logits factor x W^T + b over a vocabulary, W either its own or an embedding's, b [V] only where an option asks for
-/// it.
+/// Logits factor x W^T + b, or their soft cap, over a vocabulary, W either its own or an embedding's, b [V] only where
+/// an option asks for it.
 class OutputProjection : public Module {
  public:
   /// `tied` is the embedding to share, or null for a matrix of its own.
@@ -85,6 +88,7 @@ class OutputProjection : public Module {
   Parameter& weight_;
   Parameter* bias_;  // null: none
   Factor factor_;
+  Real cap_;  // 0: none
 };
 
 }  // namespace surd

@@ -3,6 +3,8 @@
 #include "layers/module.hpp"
 
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace surd {
@@ -34,5 +36,8 @@ class Factor {
   Real number_;
   Parameter* parameter_;  // null where it is fixed
 };
+
+/// ", capped at 50": the remark on a factor whose products go through soft_cap; "" where they do not.
+inline std::string capped(const std::optional<double>& cap) { return cap ? fmt::format(", capped at {:g}", *cap) : ""; }
 
 }  // namespace surd

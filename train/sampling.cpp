@@ -36,7 +36,7 @@ std::size_t nucleus(const std::vector<Candidate>& candidates, double share) {
 TokenId draw_token(const Real* logits, std::size_t vocabulary, const SamplingArguments& arguments, double number) {
   std::vector<Candidate> candidates;
   for (std::size_t v = 0; v < vocabulary; ++v)
-    if (v != Vocabulary::pad && v != Vocabulary::bos)
+    if (v != Vocabulary::pad && v != Vocabulary::bos && v != Vocabulary::unk)
       candidates.push_back({static_cast<TokenId>(v), static_cast<double>(logits[v])});
   // Of equals the lower id is taken for the likelier.
   const auto less_likely = [](const Candidate& a, const Candidate& b) { return a.weight < b.weight; };

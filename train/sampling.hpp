@@ -30,10 +30,10 @@ struct SampledText {
 };
 
 /// The texts number first to first + count - 1 that a decoder alone writes behind the prompt's tokens. A text depends
-/// on its number and the arguments, not on those that are drawn beside it, but for rounding. Never writes pad, bos. A
-/// model that takes texts of any length, and never draws eos, writes for ever where max_length sets no end. Throws
-/// Error where an argument is out of range, the model has an encoder, or it has no place for the prompt and a token
-/// more.
+/// on its number and the arguments, not on those that are drawn beside it, but for rounding. Never writes pad, bos or
+/// unk. A model that takes texts of any length, and never draws eos, writes for ever where max_length sets no end.
+/// Throws Error where an argument is out of range, the model has an encoder, or it has no place for the prompt and a
+/// token more.
 std::vector<SampledText> sample(const Transformer& model, const std::vector<TokenId>& prompt, std::size_t first,
                                 std::size_t count, const SamplingArguments& arguments);
 

@@ -19,6 +19,14 @@ std::string bound(double value) {
   return digits;
 }
 
+/// Without what people write otherwise in one name: AdamW, adam_w, adam-w.
+std::string plain(std::string_view word) {
+  std::string letters;
+  for (const char c : word)
+    if (c != '_' && c != '-') letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return letters;
+}
+
 }  // namespace
 
 bool Range::holds(double value) const {
@@ -48,6 +56,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   constexpr std::size_t longest = 64;  // the search takes the product of the lengths
   std::string best;
   if (word.size() > longest) return best;
+  for (const std::string& candidate : candidates)
+    if (plain(candidate) == plain(word)) return candidate;
   std::size_t best_distance = std::max<std::size_t>(word.size() / 3, 1) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t n = word.size(), m = candidate.size();

@@ -6,7 +6,9 @@ namespace surd {
 
 /// Bytes of memory that this machine has.
 inline double machine_memory_bytes() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  static const double bytes =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  return bytes;
 }
 
 }  // namespace surd

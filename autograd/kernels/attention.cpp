@@ -118,6 +118,7 @@ void weights_of(const HeadSizes& s, Rows q, Rows k, const Real* bias, const std:
           const std::size_t left = s.keys - std::min(s.keys, r * lanes);
           x[g][r] += load_part(bias + (s.queries - 1 - t - g) + r * lanes, std::min(lanes, left));
         }
+        if (s.cap > 0) x[g][r] = soft_cap(x[g][r], Batch(s.cap));
         if (scores != nullptr) x[g][r].store_unaligned(scores + (t + g) * row + r * lanes);
         const Batch key = lane_index() + Batch(static_cast<Real>(r * lanes));
         x[g][r] = xsimd::select(key < Batch(static_cast<Real>(visible[t + g])), x[g][r], hidden);
@@ -138,10 +139,11 @@ void weights_of(const HeadSizes& s, Rows q, Rows k, const Real* bias, const std:
   }
 }
 
-/// ds = P * (dz - rowsum(dz * P)), dz = keep_scale d_o V^T or, where P is marked as dropped, 0; kept = dropout(P).
+/// ds = P * (dz - rowsum(dz * P)), dz = keep_scale d_o V^T or, where P is marked as dropped, 0; times the derivative of
+/// the cap. kept = dropout(P).
 template <std::size_t width>
-void gradient_of_scores(const HeadSizes& s, Rows v, const Real* marked_weights, Real keep_scale, Rows d_o, Real* ds,
-                        Real* kept) {
+void gradient_of_scores(const HeadSizes& s, Rows v, const Real* scores, const Real* marked_weights, Real keep_scale,
+                        Rows d_o, Real* ds, Real* kept) {
   constexpr std::size_t row = width * lanes;
   alignas(64) Real turned[widest * longest];
   transpose_panel(v.data, v.stride, s.keys, s.value_width, turned, row);
@@ -164,9 +166,12 @@ void gradient_of_scores(const HeadSizes& s, Rows v, const Real* marked_weights, 
       }
       const Batch inner(xsimd::hadd(total));
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < width; ++r)
-        (xsimd::abs(Batch::load_unaligned(marked + r * lanes)) * (dz[g][r] - inner))
-            .store_unaligned(ds + (t + g) * row + r * lanes);
+      for (std::size_t r = 0; r < width; ++r) {
+        const std::size_t at = (t + g) * row + r * lanes;
+        Batch gradient = xsimd::abs(Batch::load_unaligned(marked + r * lanes)) * (dz[g][r] - inner);
+        if (s.cap > 0) gradient *= soft_cap_gradient(Batch::load_unaligned(scores + at), Batch(s.cap));
+        gradient.store_unaligned(ds + at);
+      }
     }
   }
 }
@@ -197,11 +202,12 @@ void short_head_output(const HeadSizes& s, const Real* marked_weights, Real keep
   multiply({kept, s.row, 1}, s.queries, s.value_width, s.keys, v, 1, false, o);
 }
 
-void short_head_backward(const HeadSizes& s, Rows q, Rows k, Rows v, const Real* marked_weights, Real keep_scale,
-                         Rows d_o, Real* d_scores, const HeadGradients& to) {
+void short_head_backward(const HeadSizes& s, Rows q, Rows k, Rows v, const Real* scores, const Real* marked_weights,
+                         Real keep_scale, Rows d_o, Real* d_scores, const HeadGradients& to) {
   alignas(64) Real kept[longest * longest];
-  by_width(s.row,
-           [&](auto width) { gradient_of_scores<width.value>(s, v, marked_weights, keep_scale, d_o, d_scores, kept); });
+  by_width(s.row, [&](auto width) {
+    gradient_of_scores<width.value>(s, v, scores, marked_weights, keep_scale, d_o, d_scores, kept);
+  });
   if (to.v.data != nullptr) multiply({kept, 1, s.row}, s.keys, s.value_width, s.queries, d_o, 1, to.add_to_keys, to.v);
   if (to.q.data != nullptr) multiply({d_scores, s.row, 1}, s.queries, s.key_width, s.keys, k, s.factor, false, to.q);
   if (to.k.data != nullptr)

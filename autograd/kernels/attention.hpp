@@ -23,14 +23,15 @@ struct HeadSizes {
   std::size_t queries, keys, key_width, value_width;
   std::size_t row;  ///< elements from one row of scores to the next, a multiple of 16
   Real factor;      ///< on the scores
+  Real cap = 0;     ///< of the scores, see soft_cap; 0: none
 };
 
 /// Whether the functions below take a head of these sizes.
 bool is_short_head(const HeadSizes& sizes);
 
-/// P = softmax(factor Q K^T + bias) over the first visible[t] keys of query t, 0 beyond. The bias of query t and key j
-/// is bias[queries - 1 - t + j]; null for none. `scores`, as large as P, gets what the softmax is taken of unless it is
-/// null.
+/// P = softmax(S), S = factor Q K^T + bias or the soft cap of that, over the first visible[t] keys of query t, 0
+/// beyond. The bias of query t and key j is bias[queries - 1 - t + j]; null for none. `scores`, as large as P, gets S
+/// unless it is null.
 void short_head_weights(const HeadSizes& sizes, Rows q, Rows k, const Real* bias, const std::size_t* visible,
                         bool subtract_max, Real* scores, Real* weights);
 
@@ -38,12 +39,13 @@ void short_head_weights(const HeadSizes& sizes, Rows q, Rows k, const Real* bias
 void short_head_output(const HeadSizes& sizes, const Real* marked_weights, Real keep_scale, Rows v, MutableRows o);
 
 /// The gradients of the two, from that of O; what is null is left out. Those of K and V are added where other heads
-/// share them. `d_scores`, as large as P, gets the gradient of the scores.
+/// share them. `d_scores`, as large as P, gets the gradient of the scores before their cap. `scores` is what
+/// short_head_weights gave, and is not read where there is no cap.
 struct HeadGradients {
   MutableRows q, k, v;
   bool add_to_keys;
 };
-void short_head_backward(const HeadSizes& sizes, Rows q, Rows k, Rows v, const Real* marked_weights, Real keep_scale,
-                         Rows d_o, Real* d_scores, const HeadGradients& gradients);
+void short_head_backward(const HeadSizes& sizes, Rows q, Rows k, Rows v, const Real* scores, const Real* marked_weights,
+                         Real keep_scale, Rows d_o, Real* d_scores, const HeadGradients& gradients);
 
 }  // namespace surd::kernels

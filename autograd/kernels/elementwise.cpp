@@ -99,6 +99,12 @@ void tanh(const Real* x, Real* y, std::size_t n) {
 void tanh_backward(const Real* y, const Real* dy, Real* dx, std::size_t n) {
   map([](Batch v, Batch g) { return g * (Batch(Real(1)) - v * v); }, n, dx, y, dy);
 }
+void soft_cap(Real cap, const Real* x, Real* y, std::size_t n) {
+  map([cap](Batch u) { return soft_cap(u, Batch(cap)); }, n, y, x);
+}
+void soft_cap_backward(Real cap, const Real* y, const Real* dy, Real* dx, std::size_t n) {
+  map([cap](Batch v, Batch g) { return soft_cap_gradient(v, Batch(cap)) * g; }, n, dx, y, dy);
+}
 void sigmoid(const Real* x, Real* y, std::size_t n) {
   map([](Batch u) { return Batch(Real(1)) / (Batch(Real(1)) + xsimd::exp(-u)); }, n, y, x);
 }

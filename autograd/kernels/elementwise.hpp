@@ -32,6 +32,10 @@ void gelu_tanh(const Real* x, Real* y, std::size_t n);
 void gelu_tanh_backward(const Real* x, const Real* dy, Real* dx, std::size_t n);
 void tanh(const Real* x, Real* y, std::size_t n);
 void tanh_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);
+/// y = cap tanh(x / cap): x where it is small beside the cap, which it never exceeds (Gemma Team 2024, arXiv
+/// 2408.00118, section 2, "logit soft-capping").
+void soft_cap(Real cap, const Real* x, Real* y, std::size_t n);
+void soft_cap_backward(Real cap, const Real* y, const Real* dy, Real* dx, std::size_t n);  ///< takes the result y
 void sigmoid(const Real* x, Real* y, std::size_t n);
 void sigmoid_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);
 /// SiLU(x) = x sigmoid(x) (Hendrycks & Gimpel, arXiv 1606.08415, section 2), also called swish.

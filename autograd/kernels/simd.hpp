@@ -29,6 +29,13 @@ inline Batch exp(Batch x) {
   return xsimd::select(y == infinity, root * root, y);
 }
 
+/// cap tanh(x / cap), and its derivative by its result y.
+inline Batch soft_cap(Batch x, Batch cap) { return cap * xsimd::tanh(x / cap); }
+inline Batch soft_cap_gradient(Batch y, Batch cap) {
+  const Batch share = y / cap;
+  return Batch(Real(1)) - share * share;
+}
+
 /// The first `count` <= lanes elements of a register: load() gives zeros behind them, and memory there is neither read
 /// nor written.
 #if defined(__AVX512F__)

@@ -71,6 +71,7 @@ Sizes check(Variable q, Variable k, Variable v, const AttentionArguments& argume
     for (const std::size_t bucket : arguments.buckets)
       expect(bucket < bias.shape()[0], op, "bucket {} is no row of the distance bias {}", bucket, bias.shape());
   }
+  expect(arguments.score_cap >= 0, op, "a cap on scores must not be negative; got {}", arguments.score_cap);
   expect(!arguments.causal || q.shape()[1] <= keys, op,
          "causal attention takes at most as many queries as keys; got q {}, k {}", q.shape(), k.shape());
   expect(arguments.dropout >= 0 && arguments.dropout < 1, op, "the dropout rate must be in [0, 1); got {}",
@@ -161,14 +162,15 @@ class Shown {
 
 }  // namespace
 
-// For each batch row, document and head, with S = factor Q K^T - slope distance + bias, P = softmax(S), D = dropout(P),
-// O = D V:
+// For each batch row, document and head, with S = factor Q K^T - slope distance + bias or, capped, the soft cap of
+// that, P = softmax(S), D = dropout(P), O = D V:
 //   dV = D^T dO,  dD = dO V^T,  dP = dD * mask,  dS = P * (dP - rowsum(dP * P)),  dQ = factor dS K,  dK = factor dS^T Q
-// and the gradient of a bias is the sum of dS where it was added. dK and dV are sums over the heads of q that share
-// them. P and its dropout are kept as one number an element, with a minus sign where it is dropped.
+// where a cap turns dS into (1 - (S / cap)^2) dS first, and the gradient of a bias is the sum of dS where it was added.
+// dK and dV are sums over the heads of q that share them. P and its dropout are kept as one number an element, with a
+// minus sign where it is dropped.
 Variable attention(Variable q, Variable k, Variable v, const AttentionArguments& arguments) {
   const Sizes s = check(q, k, v, arguments);
-  const Real factor = arguments.factor;
+  const Real factor = arguments.factor, cap = arguments.score_cap;
   const std::size_t shared_by = s.heads / s.key_value_heads;
   // Leading dimensions.
   const std::size_t q_row = s.heads * s.key_width, o_row = s.heads * s.value_width;
@@ -206,14 +208,16 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   const std::size_t draws_of_batch_row = s.heads * s.queries * row_of_scores(s.keys);
 
   const auto head_sizes = [=](const Block& block) {
-    return kernels::HeadSizes{block.queries, block.keys, s.key_width, s.value_width, block.row(), factor};
+    return kernels::HeadSizes{block.queries, block.keys, s.key_width, s.value_width, block.row(), factor, cap};
   };
   const auto rows = [](const Variable& x, std::size_t at, std::size_t stride) {
     return kernels::Rows{x.value().data() + at, stride};
   };
 
   Tensor weights(Shape{(recorded ? s.batch : 1) * of_batch_row});
-  Tensor scores(Shape{tape.observed() ? largest : 0});
+  // Backward needs those that are capped.
+  const bool keep_scores = cap > 0 && recorded;
+  Tensor scores(Shape{keep_scores ? s.batch * of_batch_row : tape.observed() ? largest : 0});
   Tensor o(Shape{s.batch, s.queries, o_row});
   Shown shown_scores(tape, s), shown_weights(tape, s);
   std::vector<std::vector<Real>> biases;  // a head
@@ -224,11 +228,12 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
       for (std::size_t t = 0; t < block.queries; ++t) visible[t] = visible_keys(b, t, block, arguments);
       for (std::size_t h = 0; h < s.heads; ++h) {
         Real* p = weights.data() + scores_at(b, h, block);
+        Real* head_scores = scores.data() + (keep_scores ? scores_at(b, h, block) : 0);
         attention_head::weights(
             head_sizes(block), rows(q, q_at(b, h, block.first), q_row), rows(k, k_at(b, h, block.first), k_row),
             biases[h].empty() ? nullptr : biases[h].data() + (s.queries - block.queries), visible.data(),
-            arguments.subtract_max == SubtractMax::yes, tape.observed() ? scores.data() : nullptr, p);
-        shown_scores.copy(scores.data(), b, h, block, arguments, std::numeric_limits<Real>::quiet_NaN());
+            arguments.subtract_max == SubtractMax::yes, scores.size() > 0 ? head_scores : nullptr, p);
+        shown_scores.copy(head_scores, b, h, block, arguments, std::numeric_limits<Real>::quiet_NaN());
         shown_weights.copy(p, b, h, block, arguments, 0);
       }
     }
@@ -244,7 +249,8 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   shown_scores.show(tape, "scores");
   shown_weights.show(tape, "weights");
 
-  auto backward = [=, weights = std::move(weights), blocks = std::move(blocks)](BackwardPass& pass) {
+  auto backward = [=, weights = std::move(weights), scores = std::move(scores),
+                   blocks = std::move(blocks)](BackwardPass& pass) {
     const Real* d_o = pass.gradient().data();
     const bool to_q = pass.needs(q), to_k = pass.needs(k), to_v = pass.needs(v), to_bias = pass.needs(bias);
     const auto gradient_of = [&](Variable x) {
@@ -263,6 +269,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
           const std::size_t at_q = q_at(b, h, block.first), at_k = k_at(b, h, block.first);
           const std::size_t at_v = v_at(b, h, block.first);
           attention_head::backward(head_sizes(block), rows(q, at_q, q_row), rows(k, at_k, k_row), rows(v, at_v, v_row),
+                                   cap > 0 ? scores.data() + scores_at(b, h, block) : nullptr,
                                    weights.data() + scores_at(b, h, block), rate.keep_scale,
                                    {d_o + o_at(b, h, block.first), o_row}, ds.data(),
                                    {gradients(to_q, dq, at_q, q_row), gradients(to_k, dk, at_k, k_row),

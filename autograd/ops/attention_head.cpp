@@ -29,6 +29,8 @@ void weights(const kernels::HeadSizes& s, kernels::Rows q, kernels::Rows k, cons
   blas::gemm(no, yes, s.queries, s.keys, s.key_width, s.factor, q.data, q.stride, k.data, k.stride, 0, weights, s.row);
   for (std::size_t t = 0; bias != nullptr && t < s.queries; ++t)
     kernels::accumulate(bias + (s.queries - 1 - t), weights + t * s.row, s.keys);
+  for (std::size_t t = 0; s.cap > 0 && t < s.queries; ++t)
+    kernels::soft_cap(s.cap, weights + t * s.row, weights + t * s.row, s.keys);
   if (scores != nullptr) std::copy_n(weights, s.queries * s.row, scores);
   kernels::softmax_prefixes(weights, visible, s.queries, s.row, subtract_max);
 }
@@ -41,11 +43,11 @@ void output(const kernels::HeadSizes& s, const Real* marked_weights, Real keep_s
   blas::gemm(no, no, s.queries, s.value_width, s.keys, 1, kept, s.row, v.data, v.stride, 0, o.data, o.stride);
 }
 
-void backward(const kernels::HeadSizes& s, kernels::Rows q, kernels::Rows k, kernels::Rows v,
+void backward(const kernels::HeadSizes& s, kernels::Rows q, kernels::Rows k, kernels::Rows v, const Real* scores,
               const Real* marked_weights, Real keep_scale, kernels::Rows d_o, Real* d_scores,
               const kernels::HeadGradients& to) {
   if (kernels::is_short_head(s))
-    return kernels::short_head_backward(s, q, k, v, marked_weights, keep_scale, d_o, d_scores, to);
+    return kernels::short_head_backward(s, q, k, v, scores, marked_weights, keep_scale, d_o, d_scores, to);
   const Real beta = to.add_to_keys ? 1 : 0;
   if (to.v.data != nullptr) {
     Tensor memory(Shape{0});
@@ -54,8 +56,11 @@ void backward(const kernels::HeadSizes& s, kernels::Rows q, kernels::Rows k, ker
                to.v.stride);
   }
   blas::gemm(no, yes, s.queries, s.keys, s.value_width, 1, d_o.data, d_o.stride, v.data, v.stride, 0, d_scores, s.row);
-  for (std::size_t t = 0; t < s.queries; ++t)
-    kernels::softmax_marked_backward(marked_weights + t * s.row, keep_scale, d_scores + t * s.row, s.row);
+  for (std::size_t t = 0; t < s.queries; ++t) {
+    Real* const row = d_scores + t * s.row;
+    kernels::softmax_marked_backward(marked_weights + t * s.row, keep_scale, row, s.row);
+    if (s.cap > 0) kernels::soft_cap_backward(s.cap, scores + t * s.row, row, row, s.keys);
+  }
   if (to.q.data != nullptr)
     blas::gemm(no, no, s.queries, s.key_width, s.keys, s.factor, d_scores, s.row, k.data, k.stride, 0, to.q.data,
                to.q.stride);

@@ -12,7 +12,7 @@ void weights(const kernels::HeadSizes& sizes, kernels::Rows q, kernels::Rows k, 
 void output(const kernels::HeadSizes& sizes, const Real* marked_weights, Real keep_scale, kernels::Rows v,
             kernels::MutableRows o);
 
-void backward(const kernels::HeadSizes& sizes, kernels::Rows q, kernels::Rows k, kernels::Rows v,
+void backward(const kernels::HeadSizes& sizes, kernels::Rows q, kernels::Rows k, kernels::Rows v, const Real* scores,
               const Real* marked_weights, Real keep_scale, kernels::Rows d_o, Real* d_scores,
               const kernels::HeadGradients& gradients);
 

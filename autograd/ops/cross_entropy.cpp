@@ -16,6 +16,7 @@ void check(const char* op, const Targets& targets, std::size_t rows, std::size_t
   expect(arguments.smoothing >= 0 && arguments.smoothing < 1, op, "label smoothing must be in [0, 1); got {}",
          arguments.smoothing);
   expect(arguments.divisor > 0, op, "the divisor must be positive; got {}", arguments.divisor);
+  expect(arguments.logit_cap >= 0, op, "a cap on logits must not be negative; got {}", arguments.logit_cap);
   for (const std::int32_t target : targets)
     expect(target == arguments.ignore || (target >= 0 && static_cast<std::size_t>(target) < vocabulary), op,
            "target {} is not in [0, {})", target, vocabulary);
@@ -54,7 +55,8 @@ Variable cross_entropy(Variable logits, const Targets& targets, const CrossEntro
                               });
 }
 
-// The loss is a sum over rows, so the gradient of a tile of logits G = softmax - q is known as soon as the tile is:
+// The loss is a sum over rows, so the gradient of a tile of logits G = softmax - q (times the derivative of a cap) is
+// known as soon as the tile is:
 // dx = factor G W / divisor, dW = factor G^T x / divisor and db = sum over rows of G / divisor are made on the way, up
 // to the loss's own cotangent.
 Variable projection_cross_entropy(Variable x, Variable weight, Variable bias, Real factor, const Targets& targets,
@@ -79,7 +81,8 @@ Variable projection_cross_entropy(Variable x, Variable weight, Variable bias, Re
       db(needs_bias ? bias.shape() : Shape{0});
   for (Tensor* gradient : {&dx, &dw, &db}) std::fill_n(gradient->data(), gradient->size(), Real(0));
   const std::size_t tile = std::min(tile_rows, kept.size());
-  Tensor tile_x(Shape{tile, d}), logits(Shape{tile, n});
+  const bool capped = arguments.logit_cap > 0, needed = needs_x || needs_weight || needs_bias;
+  Tensor tile_x(Shape{tile, d}), logits(Shape{tile, n}), capped_logits(Shape{capped && needed ? tile : 0, n});
   double total = 0;
   for (std::size_t first = 0; first < kept.size(); first += tile) {
     const std::size_t count = std::min(tile, kept.size() - first);
@@ -87,12 +90,16 @@ Variable projection_cross_entropy(Variable x, Variable weight, Variable bias, Re
       std::copy_n(x.value().data() + kept[first + i] * d, d, tile_x.data() + i * d);
     for (std::size_t i = 0; bias && i < count; ++i) std::copy_n(bias.value().data(), n, logits.data() + i * n);
     blas::gemm(no, yes, count, n, d, factor, tile_x.data(), weight.value().data(), bias ? 1 : 0, logits.data());
+    if (capped) kernels::soft_cap(arguments.logit_cap, logits.data(), logits.data(), count * n);
+    if (capped && needed) std::copy_n(logits.data(), count * n, capped_logits.data());
     if (x.tape().observed()) x.tape().observe("logits", first_rows(logits, count));
     for (std::size_t i = 0; i < count; ++i) {
       Real* row = logits.data() + i * n;
-      total += kernels::cross_entropy_row(row, needs_x || needs_weight || needs_bias ? row : nullptr, n,
-                                          targets[kept[first + i]], arguments.smoothing);
+      total +=
+          kernels::cross_entropy_row(row, needed ? row : nullptr, n, targets[kept[first + i]], arguments.smoothing);
     }
+    if (capped && needed)
+      kernels::soft_cap_backward(arguments.logit_cap, capped_logits.data(), logits.data(), logits.data(), count * n);
     for (std::size_t i = 0; needs_bias && i < count; ++i) kernels::accumulate(logits.data() + i * n, db.data(), n);
     const Real step = factor / arguments.divisor;
     if (needs_weight) blas::gemm(yes, no, n, d, count, step, logits.data(), tile_x.data(), 1, dw.data());

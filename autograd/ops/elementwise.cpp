@@ -50,6 +50,17 @@ Variable multiply(Variable a, Variable b) {
   });
 }
 
+Variable soft_cap(Variable x, Real cap) {
+  expect(cap > 0, "soft_cap", "the cap must be greater than 0; got {}", cap);
+  Tensor y = empty_like(x.value());
+  kernels::soft_cap(cap, x.value().data(), y.data(), y.size());
+  return x.tape().record("soft_cap", std::move(y), {x}, [=](BackwardPass& pass) {
+    Tensor dx = pass.take_gradient();
+    kernels::soft_cap_backward(cap, pass.value().data(), dx.data(), dx.data(), dx.size());
+    pass.accumulate(x, std::move(dx));
+  });
+}
+
 Variable scale(Variable x, Real factor) {
   Tensor y = empty_like(x.value());
   kernels::scale(factor, x.value().data(), y.data(), y.size());

@@ -1,20 +1,20 @@
 #include "data/tasks/text_files.hpp"
 
-#include "autograd/base/machine_memory.hpp"
-
 #include <filesystem>
 
 namespace surd {
 namespace {
 
+constexpr double bytes_per_byte = 8, bytes_per_line = 200, gib = 1 << 30;
+
 /// The path, once it is known that what the file holds has place in memory, as far as its size tells: its text and, of
-/// each character where these are the tokens, an id.
-const std::string& fitting(const std::string& option, const std::string& path) {
-  constexpr double bytes_per_byte = 8, gib = 1 << 30;
+/// each character where these are the tokens, an id. What lines take beside that, and what a packed file holds, shows
+/// as it is read.
+const std::string& fitting(const std::string& option, const std::string& path, double there) {
   std::error_code unknown;
   const auto size = std::filesystem::file_size(path, unknown);
   if (unknown) return path;  // a pipe, or nothing that can be read
-  const double needed = bytes_per_byte * static_cast<double>(size), there = machine_memory_bytes();
+  const double needed = bytes_per_byte * static_cast<double>(size);
   expect_option(needed <= there, option,
                 "'{}' has {:.1f} GiB, and all of it is held in memory, as some {:.1f} GiB; this machine has {:.1f}: "
                 "name a smaller file",
@@ -65,14 +65,21 @@ auto OptionFile::attempt(const char* way_out, Read read) -> decltype(read()) {
   }
 }
 
-OptionFile::OptionFile(const std::string& option, const std::string& path)
+OptionFile::OptionFile(const std::string& option, const std::string& path, double memory)
     : option_("task." + option),
+      path_(path),
+      memory_(memory),
       lines_(attempt("name a file that can be read, with '/' first or from the folder surd is run in",
-                     [&, &fits = fitting(option_, path)] { return LineReader(fits); })) {}
+                     [&, &fits = fitting(option_, path, memory)] { return LineReader(fits); })) {}
 
 bool OptionFile::next(std::string& line) {
-  return attempt("mend that line (iconv turns other encodings into UTF-8), or name another file",
-                 [&] { return lines_.next(line); });
+  const bool more = attempt("mend that line (iconv turns other encodings into UTF-8), or name another file",
+                            [&] { return lines_.next(line); });
+  needed_ += bytes_per_byte * static_cast<double>(line.size()) + bytes_per_line;
+  expect_option(!more || needed_ <= memory_, option_,
+                "'{}' takes more memory than the {:.1f} GiB of this machine, by line {}; name a smaller file", path_,
+                memory_ / gib, lines_.line_number());
+  return more;
 }
 
 }  // namespace surd

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autograd/base/machine_memory.hpp"
 #include "data/lines.hpp"
 #include "data/task.hpp"
 
@@ -28,10 +29,10 @@ void file_field(Fields& f, const char* name, std::string& path, const char* help
 /// The file that an option of the task names; what is wrong with it is an error of that option.
 class OptionFile {
  public:
-  /// Throws OptionError where it cannot be read, or this machine has not the memory to hold what it becomes.
-  OptionFile(const std::string& option, const std::string& path);
+  /// Throws OptionError where it cannot be read, or `memory` (bytes) is not enough to hold what it becomes.
+  OptionFile(const std::string& option, const std::string& path, double memory = machine_memory_bytes());
 
-  /// As of LineReader.
+  /// As of LineReader. Throws OptionError where what was read so far takes more than `memory`.
   bool next(std::string& line);
   std::size_t line_number() const { return lines_.line_number(); }
 
@@ -39,7 +40,8 @@ class OptionFile {
   template <class Read>
   auto attempt(const char* way_out, Read read) -> decltype(read());
 
-  std::string option_;
+  std::string option_, path_;
+  double memory_, needed_ = 0;
   LineReader lines_;
 };
 

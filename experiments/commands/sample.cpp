@@ -27,8 +27,11 @@ struct SampleArguments : RunArguments {
 
   void fields(Fields& f) {
     RunArguments::fields(f);
-    f("prompt", prompt, "what each text begins with; blanks at its end do not count", Unit{"text"});
-    f("count", count, "how many texts; more of them do not change the first, but for rounding", between(1, 1e6));
+    f("prompt", prompt, "what each text begins with; where tokens are words, blanks at its end do not count",
+      Unit{"text"});
+    f("count", count,
+      "how many texts, none of which has an unknown token; more of them do not change the first, but for rounding",
+      between(1, 1e6));
     f("temperature", temperature, "logits are divided by it; 0: always the likeliest token", between(0, 1000));
     f("top_k", top_k, "draw from so many likeliest tokens [all]", at_least(1), Unit{"tokens"});
     f("top_p", top_p,

@@ -98,6 +98,7 @@ class CausalExport {
                   "there it is pre");
     found.require(!model_.embedding.norm, "embedding.norm", "true", "there is none");
     found.require(!model_.embedding.output_bias, "embedding.output_bias", "true", "there is none");
+    require_plain_logits(found, model_.embedding);
     require(found);
     return found.lines();
   }
@@ -121,7 +122,7 @@ class CausalExport {
     return {{"bos_token_id", Vocabulary::bos},
             {"eos_token_id", Vocabulary::eos},
             {"pad_token_id", Vocabulary::pad},
-            {"suppress_tokens", {Vocabulary::pad, Vocabulary::bos}},
+            {"suppress_tokens", {Vocabulary::pad, Vocabulary::bos, Vocabulary::unk}},
             {"max_length", max_length()}};
   }
 
@@ -215,9 +216,7 @@ class LlamaExport : public CausalExport {
     found.require(norm() != nullptr, "norm.kind", model_.norm.kind.name(), "there it is rms_norm");
     found.require(model_.positions.name() == "none", "positions.kind", model_.positions.name(), "there it is none");
     found.require(attention() != nullptr, "attention.name", model_.attention.name(), "there it is rotary");
-    if (attention() != nullptr)
-      found.require(attention()->query_key_norm == QueryKeyNorm::none, "attention.query_key_norm",
-                    name_of(attention()->query_key_norm), "there is none");
+    if (attention() != nullptr) require_plain_scores(found, *attention());
     found.require(feed_forward() != nullptr, "feed_forward.name", model_.feed_forward.name(), "there it is gated");
   }
 

@@ -31,6 +31,7 @@ std::vector<std::string> differences(const TransformerOptions& model) {
   if (const auto* norm = model.norm.kind.options_of<LayerNorm>())
     found.require(norm->epsilon == norm_epsilon, "norm.epsilon", fmt::format("{}", norm->epsilon), "there it is 1e-5");
   found.require(!model.embedding.norm, "embedding.norm", "true", "there is none");
+  require_plain_logits(found, model.embedding);
   const Scale& on_logits = model.embedding.logit_scale;
   const Scale& on_embedding = model.embedding.scale;
   const double root = std::sqrt(static_cast<double>(model.d_model));

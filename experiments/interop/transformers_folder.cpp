@@ -26,6 +26,13 @@ void Differences::require(bool holds, const std::string& key, const std::string&
   if (!holds) lines_.push_back(fmt::format("model.{}: {} ({})", key, value, there));
 }
 
+void require_plain_scores(Differences& found, const MultiHeadOptions& attention) {
+  found.require(attention.query_key_norm == QueryKeyNorm::none, "attention.query_key_norm",
+                name_of(attention.query_key_norm), "there is none");
+  found.require(!attention.score_cap, "attention.score_cap", fmt::format("{:g}", attention.score_cap.value_or(0)),
+                "there is none");
+}
+
 void require_plain_layers(Differences& found, const TransformerOptions& model) {
   const auto* norm = model.norm.kind.options_of<LayerNorm>();
   found.require(norm != nullptr, "norm.kind", model.norm.kind.name(), "there it is layer_norm");
@@ -35,11 +42,14 @@ void require_plain_layers(Differences& found, const TransformerOptions& model) {
   }
   const MultiHeadOptions* attention = plain_attention(model);
   found.require(attention != nullptr, "attention.name", model.attention.name(), "there it is multi_head");
-  if (attention != nullptr)
-    found.require(attention->query_key_norm == QueryKeyNorm::none, "attention.query_key_norm",
-                  name_of(attention->query_key_norm), "there is none");
+  if (attention != nullptr) require_plain_scores(found, *attention);
   found.require(model.feed_forward.options_of<PositionWiseFeedForward>() != nullptr, "feed_forward.name",
                 model.feed_forward.name(), "there it is position_wise");
+}
+
+void require_plain_logits(Differences& found, const EmbeddingOptions& embedding) {
+  found.require(!embedding.logit_cap, "embedding.logit_cap", fmt::format("{:g}", embedding.logit_cap.value_or(0)),
+                "there is none");
 }
 
 void expect_undone(const OpenRun& run, double on_tied_embeddings) {

@@ -22,6 +22,10 @@ class Differences {
   std::vector<std::string> lines_;
 };
 
+/// What all architectures there have alike of those that surd writes: scores of queries and keys as they are projected,
+/// and neither these nor logits capped.
+void require_plain_scores(Differences& found, const MultiHeadOptions& attention);
+void require_plain_logits(Differences& found, const EmbeddingOptions& embedding);
 /// What Marian and GPT-2 have alike: LayerNorm with gain and bias, attention that compares queries and keys as they
 /// are, a feed-forward layer of two maps.
 void require_plain_layers(Differences& found, const TransformerOptions& model);

@@ -156,6 +156,25 @@ TEST_CASE("gradients of attention with other factors") {
       cross);
 }
 
+TEST_CASE("gradients of attention with capped scores") {
+  const auto capped = [](AttentionArguments& o) {
+    o.factor = 1;
+    o.score_cap = Real(0.8);
+  };
+  check("capped", capped, cross);
+  check("capped, long or wide", capped, not_short);
+  check(
+      "capped, padded, causal, with slopes and dropout",
+      [&](AttentionArguments& o) {
+        capped(o);
+        o.causal = true;
+        o.distance_slopes.assign(o.heads, 0.3);
+        o.dropout = 0.4;
+        o.stream = random::Stream(3, "dropout", "attention");
+      },
+      padded);
+}
+
 TEST_CASE("gradients of attention with dropout on the weights") {
   const auto dropout = [](AttentionArguments& o) {
     o.dropout = 0.4;

@@ -82,38 +82,43 @@ TEST_CASE("weights of a short head") {
     const Spaced q(s.queries, s.key_width, 1), k(s.keys, s.key_width, 2);
     const Reals bias = draw(s.queries + s.keys - 1, 3);
     const std::vector<std::size_t> visible = staircase(s);
-    for (const bool biased : {false, true})
-      for (const bool subtract_max : {false, true})
-        for (const bool shown : {false, true}) {
-          Reals scores(s.queries * s.row + 1, 7), weights = scores;
-          kernels::short_head_weights(s, q.rows(), k.rows(), biased ? bias.data() : nullptr, visible.data(),
-                                      subtract_max, shown ? scores.data() : nullptr, weights.data());
-          double worst = 0;
-          bool hidden_are_zero = true;
-          for (std::size_t t = 0; t < s.queries; ++t) {
-            std::vector<double> exact(s.keys);
-            double total = 0;
-            for (std::size_t j = 0; j < s.keys; ++j) {
-              for (std::size_t l = 0; l < s.key_width; ++l) exact[j] += q(t, l) * k(j, l);
-              exact[j] *= static_cast<double>(s.factor);
-              if (biased) exact[j] += static_cast<double>(bias[s.queries - 1 - t + j]);
-              if (j < visible[t]) total += std::exp(exact[j]);
-              if (shown) worst = std::max(worst, off(static_cast<double>(scores[t * s.row + j]), exact[j]));
+    for (const Real cap : {0.0, 0.7})
+      for (const bool biased : {false, true})
+        for (const bool subtract_max : {false, true})
+          for (const bool shown : {false, true}) {
+            kernels::HeadSizes sizes = s;
+            sizes.cap = cap;
+            Reals scores(s.queries * s.row + 1, 7), weights = scores;
+            kernels::short_head_weights(sizes, q.rows(), k.rows(), biased ? bias.data() : nullptr, visible.data(),
+                                        subtract_max, shown ? scores.data() : nullptr, weights.data());
+            double worst = 0;
+            bool hidden_are_zero = true;
+            for (std::size_t t = 0; t < s.queries; ++t) {
+              std::vector<double> exact(s.keys);
+              double total = 0;
+              for (std::size_t j = 0; j < s.keys; ++j) {
+                for (std::size_t l = 0; l < s.key_width; ++l) exact[j] += q(t, l) * k(j, l);
+                exact[j] *= static_cast<double>(s.factor);
+                if (biased) exact[j] += static_cast<double>(bias[s.queries - 1 - t + j]);
+                const auto most = static_cast<double>(cap);
+                if (cap > 0) exact[j] = most * std::tanh(exact[j] / most);
+                if (j < visible[t]) total += std::exp(exact[j]);
+                if (shown) worst = std::max(worst, off(static_cast<double>(scores[t * s.row + j]), exact[j]));
+              }
+              for (std::size_t j = 0; j < s.row; ++j) {
+                const Real weight = weights[t * s.row + j];
+                if (j < visible[t])
+                  worst = std::max(worst, off(static_cast<double>(weight), std::exp(exact[j]) / total));
+                else
+                  hidden_are_zero = hidden_are_zero && weight == 0;
+              }
             }
-            for (std::size_t j = 0; j < s.row; ++j) {
-              const Real weight = weights[t * s.row + j];
-              if (j < visible[t])
-                worst = std::max(worst, off(static_cast<double>(weight), std::exp(exact[j]) / total));
-              else
-                hidden_are_zero = hidden_are_zero && weight == 0;
-            }
+            CHECK(worst < 60 * eps);
+            CHECK(hidden_are_zero);
+            CHECK(weights.back() == 7);
+            CHECK(scores.back() == 7);
+            CHECK((shown || scores.front() == 7));
           }
-          CHECK(worst < 60 * eps);
-          CHECK(hidden_are_zero);
-          CHECK(weights.back() == 7);
-          CHECK(scores.back() == 7);
-          CHECK((shown || scores.front() == 7));
-        }
   });
 }
 
@@ -165,13 +170,15 @@ TEST_CASE("gradients of a short head") {
   for_short_heads([](const kernels::HeadSizes& s) {
     const Spaced q(s.queries, s.key_width, 1), k(s.keys, s.key_width, 2), v(s.keys, s.value_width, 5);
     const Spaced d_o(s.queries, s.value_width, 7);
-    const Reals p = marked_weights(s);
+    const Reals p = marked_weights(s), scores = draw(s.queries * s.row, 12, 0.2);
     for (const bool add : {false, true}) {
+      kernels::HeadSizes sizes = s;
+      sizes.cap = add ? Real(0.9) : Real(0);
       const Spaced k_before(s.keys, s.key_width, 9), v_before(s.keys, s.value_width, 10);
       Spaced dq(s.queries, s.key_width, 8), dk = k_before, dv = v_before;
       Reals ds(s.queries * s.row + 1, 7);
-      kernels::short_head_backward(s, q.rows(), k.rows(), v.rows(), p.data(), keep_scale, d_o.rows(), ds.data(),
-                                   {dq.mutable_rows(), dk.mutable_rows(), dv.mutable_rows(), add});
+      kernels::short_head_backward(sizes, q.rows(), k.rows(), v.rows(), scores.data(), p.data(), keep_scale, d_o.rows(),
+                                   ds.data(), {dq.mutable_rows(), dk.mutable_rows(), dv.mutable_rows(), add});
       std::vector<double> exact_ds(s.queries * s.row);
       double worst = 0;
       for (std::size_t t = 0; t < s.queries; ++t) {
@@ -185,7 +192,8 @@ TEST_CASE("gradients of a short head") {
         }
         for (std::size_t j = 0; j < s.row; ++j) {
           const double weight = std::fabs(static_cast<double>(p[t * s.row + j]));
-          exact_ds[t * s.row + j] = j < s.keys ? weight * (dz[j] - inner) : 0;
+          const double share = add ? static_cast<double>(scores[t * s.row + j]) / static_cast<double>(sizes.cap) : 0;
+          exact_ds[t * s.row + j] = j < s.keys ? weight * (dz[j] - inner) * (1 - share * share) : 0;
           worst = std::max(worst, off(static_cast<double>(ds[t * s.row + j]), exact_ds[t * s.row + j]));
         }
       }
@@ -226,7 +234,7 @@ TEST_CASE("gradients of a short head that nobody asks for are left out") {
   Reals ds(s.queries * s.row);
   Spaced dk(4, 2, 5);
   const kernels::MutableRows none{nullptr, 0};
-  kernels::short_head_backward(s, q.rows(), k.rows(), v.rows(), p.data(), keep_scale, d_o.rows(), ds.data(),
+  kernels::short_head_backward(s, q.rows(), k.rows(), v.rows(), nullptr, p.data(), keep_scale, d_o.rows(), ds.data(),
                                {none, dk.mutable_rows(), none, false});
   CHECK(dk.gaps_are_whole());
 }

@@ -150,17 +150,33 @@ TEST_CASE("gradients of projection_cross_entropy") {
       {test::random_tensor({600, 3}, 1), test::random_tensor({5, 3}, 2), test::random_tensor({5}, 3)});
 }
 
-TEST_CASE("projection_cross_entropy equals scale, linear and cross_entropy") {
+TEST_CASE("gradients of projection_cross_entropy of capped logits") {
+  for (const LossCase& c : losses)
+    test::check_gradients(
+        fmt::format("projection_cross_entropy {} capped", c.logits),
+        [&](Tape&, V v) {
+          return projection_cross_entropy(v[0], v[1], v[2], Real(0.7), c.targets, {Real(0.1), padding, 2, Real(0.9)});
+        },
+        [&](std::uint64_t seed) {
+          return std::vector<Tensor>{test::random_tensor(with_last_axis(c.logits, 3), seed),
+                                     test::random_tensor({c.logits.back(), 3}, seed + 50),
+                                     test::random_tensor({c.logits.back()}, seed + 70)};
+        });
+}
+
+TEST_CASE("projection_cross_entropy equals scale, linear, soft_cap and cross_entropy") {
   for (const std::size_t rows : {1, 7, 255, 256, 257, 700}) {
     Ids targets(rows);
     for (std::size_t i = 0; i < rows; ++i) targets[i] = i % 3 == 1 ? padding : static_cast<std::int32_t>(i * 5 % 11);
     const Tensor x = test::random_tensor({rows, 4}, rows), w = test::random_tensor({11, 4}, rows + 1);
-    const CrossEntropyArguments options{Real(0.1), padding, 10};
+    const Real cap = rows % 2 == 1 ? Real(1.2) : Real(0);
+    const CrossEntropyArguments options{Real(0.1), padding, 10, cap};
     Tape fused, plain;
     const Variable fx = fused.input(x, true), fw = fused.input(w, true);
     const Variable px = plain.input(x, true), pw = plain.input(w, true);
     const Variable fused_loss = projection_cross_entropy(fx, fw, {}, Real(1.5), targets, options);
-    const Variable plain_loss = cross_entropy(scale(linear(px, pw), Real(1.5)), targets, options);
+    const Variable logits = scale(linear(px, pw), Real(1.5));
+    const Variable plain_loss = cross_entropy(cap > 0 ? soft_cap(logits, cap) : logits, targets, options);
     CHECK(fused_loss.value()(0) == doctest::Approx(plain_loss.value()(0)).epsilon(1e-12));
     // Another factor on the loss, so that its own cotangent is not 1.
     fused.backward(scale(fused_loss, 3));

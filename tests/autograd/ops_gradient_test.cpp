@@ -82,6 +82,8 @@ TEST_CASE("gradients of activations") {
   check(
       "tanh", [](V v) { return tanh(v[0]); }, one);
   check(
+      "soft_cap", [](V v) { return soft_cap(v[0], Real(0.8)); }, one);
+  check(
       "sigmoid", [](V v) { return sigmoid(v[0]); }, one);
   check(
       "activate none", [](V v) { return scale(activate(v[0], Activation::none), 3); }, one);

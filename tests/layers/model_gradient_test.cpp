@@ -84,6 +84,18 @@ TEST_CASE("gradients of a decoder alone") {
   }
 }
 
+TEST_CASE("gradients of models whose scores and logits are capped") {
+  TransformerOptions options = tiny_options();
+  MultiHeadOptions capped;
+  capped.score_cap = 0.5;
+  options.attention = test::attention(capped);
+  options.embedding.logit_cap = 0.7;
+  check("Transformer with caps", options);
+  options = test::decoder_only(options);
+  options.decoder_layers = 2;
+  check("decoder alone with caps", options);
+}
+
 TEST_CASE("gradients of a decoder alone on targets without a source") {
   for (const std::string attention : {"multi_head", "rotary"}) {
     TransformerOptions options = test::decoder_only(tiny_options());

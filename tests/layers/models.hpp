@@ -136,6 +136,10 @@ inline std::vector<TransformerOptions> varied_options() {
   std::vector<TransformerOptions> all(8, small_options());
   all[1].norm.placement = NormPlacement::post;
   all[1].encoder_layers = all[1].decoder_layers = 2;
+  MultiHeadOptions capped;
+  capped.score_cap = 1.5;
+  all[1].attention = attention(capped);
+  all[1].embedding.logit_cap = 2;
   all[2].embedding.norm = true;
   all[2].embedding.scale = Scale(Scale::Rule::sqrt_dim, 1, true);
   all[2].attention = attention({Scale(Scale::Rule::inv_sqrt_dim, 1, true), false, QueryKeyNorm::rms_norm});

@@ -41,18 +41,22 @@ std::vector<std::size_t> counts(const std::vector<Real>& logits, const SamplingA
   return found;
 }
 
-/// The logits whose softmax over all but pad and bos, which come first here and are likeliest, has these values.
+/// Where the probability number i stands in logits_of().
+std::size_t place(std::size_t i) { return i == 0 ? 2 : i + 3; }
+
+/// The logits whose softmax over all but pad, bos and unk, which are likeliest here, has these values.
 std::vector<Real> logits_of(const std::vector<double>& probabilities) {
-  std::vector<Real> logits = {9, 9};
-  for (const double p : probabilities) logits.push_back(static_cast<Real>(std::log(p) + 2));
+  std::vector<Real> logits(probabilities.size() + 3, 9);
+  for (std::size_t i = 0; i < probabilities.size(); ++i)
+    logits[place(i)] = static_cast<Real>(std::log(probabilities[i]) + 2);
   return logits;
 }
 
 using Counts = std::vector<std::size_t>;
 
-TEST_CASE("tokens are drawn as often as their probability says, pad and bos never") {
+TEST_CASE("tokens are drawn as often as their probability says, pad, bos and unk never") {
   const Counts found = counts(logits_of({0.5, 0.05, 0.3, 0.15}), {1});
-  const Counts expected = {0, 0, 5000, 500, 3000, 1500};
+  const Counts expected = {0, 0, 5000, 0, 500, 3000, 1500};
   for (std::size_t v = 0; v < expected.size(); ++v)
     CHECK(std::llabs(static_cast<long long>(found[v]) - static_cast<long long>(expected[v])) <= 1);
 }
@@ -62,13 +66,14 @@ TEST_CASE("the temperature divides logits: at 1/2 probabilities are squared, at 
   arguments.temperature = 0.5;
   const Counts found = counts(logits_of({0.6, 0.3, 0.1}), arguments);  // 36 : 9 : 1
   CHECK(std::fabs(static_cast<double>(found[2]) - 10000 * 36.0 / 46) <= 1);
-  CHECK(std::fabs(static_cast<double>(found[4]) - 10000 * 1.0 / 46) <= 1);
+  CHECK(std::fabs(static_cast<double>(found[place(2)]) - 10000 * 1.0 / 46) <= 1);
   arguments.temperature = 0;
-  CHECK(counts(logits_of({0.2, 0.3, 0.1, 0.3}), arguments) == Counts{0, 0, 0, 10000, 0, 0});  // the first of equals
+  CHECK(counts(logits_of({0.2, 0.3, 0.1, 0.3}), arguments) == Counts{0, 0, 0, 0, 10000, 0, 0});  // the first of equals
   arguments.temperature = 1e-9;
-  CHECK(counts(logits_of({0.2, 0.5, 0.3}), arguments) == Counts{0, 0, 0, 10000, 0});
+  CHECK(counts(logits_of({0.2, 0.5, 0.3}), arguments) == Counts{0, 0, 0, 0, 10000, 0});
   arguments.temperature = 1000;  // all but uniform
-  for (const std::size_t v : {2, 3, 4}) CHECK(counts(logits_of({0.2, 0.5, 0.3}), arguments)[v] > 3300);
+  for (const std::size_t v : {place(0), place(1), place(2)})
+    CHECK(counts(logits_of({0.2, 0.5, 0.3}), arguments)[v] > 3300);
 }
 
 TEST_CASE("top-k keeps the likeliest k, top-p the fewest of these that have their share together") {
@@ -77,7 +82,7 @@ TEST_CASE("top-k keeps the likeliest k, top-p the fewest of these that have thei
   const auto near = [&](const std::vector<double>& shares) {
     const Counts found = counts(logits, arguments);
     for (std::size_t v = 0; v < shares.size(); ++v)
-      CHECK(std::fabs(static_cast<double>(found[v + 2]) - 10000 * shares[v]) <= 1);
+      CHECK(std::fabs(static_cast<double>(found[place(v)]) - 10000 * shares[v]) <= 1);
   };
   arguments.top_k = 2;
   near({0, 4.0 / 7, 0, 3.0 / 7});
@@ -123,11 +128,11 @@ TEST_CASE("the first token is drawn from what the model gives") {
   Counts found(vocabulary);
   for (const SampledText& text : sample(model.transformer, {5}, 0, count, drawn(1, 1)))
     ++found[static_cast<std::size_t>(text.finished ? TokenId(Vocabulary::eos) : text.tokens.at(0))];
-  double allowed = 0;  // what pad and bos leave
+  double allowed = 0;  // what pad, bos and unk leave
   std::vector<double> probabilities;
   for (std::size_t v = 0; v < vocabulary; ++v) {
-    const bool never = v == static_cast<std::size_t>(Vocabulary::pad) || v == static_cast<std::size_t>(Vocabulary::bos);
     const auto token = static_cast<TokenId>(v);
+    const bool never = token == Vocabulary::pad || token == Vocabulary::bos || token == Vocabulary::unk;
     probabilities.push_back(never ? 0 : std::exp(score(model.transformer, {{{}, {5, token}}}, 1)[0][1]));
     if (token == Vocabulary::eos) probabilities[v] = std::exp(score(model.transformer, {{{}, {5}}}, 1)[0][1]);
     allowed += probabilities[v];

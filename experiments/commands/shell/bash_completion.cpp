@@ -64,7 +64,7 @@ constexpr const char* bash_script = R"bash(# bash completion of @program@, writt
       mapfile -t COMPREPLY < <(compgen -d -- "$current")
       compopt -o filenames 2>/dev/null ;;
     checkpoints)
-      mapfile -t COMPREPLY < <(compgen -W 'best last' -- "$current"; compgen -f -- "$current")
+      mapfile -t COMPREPLY < <(compgen -W 'best last average' -- "$current"; compgen -f -- "$current")
       compopt -o filenames 2>/dev/null ;;
     files)
       mapfile -t COMPREPLY < <(compgen -f -- "$current")

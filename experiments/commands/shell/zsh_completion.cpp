@@ -22,7 +22,7 @@ constexpr const char* zsh_script = R"zsh(#compdef @program@
 }
 
 @function@_checkpoints() {
-  compadd "$@" -- best last
+  compadd "$@" -- best last average
   _files "$@"
 }
 

@@ -211,6 +211,8 @@ TEST_CASE("nearest finds small slips") {
   CHECK(nearest("learninng_rate", words) == "learning_rate");  // one too many
   CHECK(nearest("learnign_rate", words) == "learning_rate");   // two in the wrong order
   CHECK(nearest("wramup", words) == "warmup");
+  CHECK(nearest("AdamW", {"adam", "adamw"}) == "adamw");  // and not what is one letter away
+  CHECK(nearest("RMSNorm", {"layer_norm", "rms_norm"}) == "rms_norm");
   CHECK(nearest("warm_up", words) == "warmup");
   CHECK(nearest("d_modle", words) == "d_model");
   CHECK(nearest("head", words) == "heads");

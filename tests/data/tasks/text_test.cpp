@@ -109,5 +109,18 @@ TEST_CASE("a file that memory cannot hold is refused before it is read") {
   CHECK_FALSE(contains(message, "that can be read"));
 }
 
+TEST_CASE("lines that memory cannot hold are refused as they are read") {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.write("lines", "a\nb\nc\nd\n");
+  OptionFile enough("train", path, 1000), short_of_it("train", path, 500);
+  std::string line;
+  std::size_t read = 0;
+  while (enough.next(line)) ++read;
+  CHECK(read == 4);
+  CHECK(short_of_it.next(line));
+  CHECK(short_of_it.next(line));
+  CHECK(contains(test::message_of([&] { short_of_it.next(line); }), "takes more memory than the 0.0 GiB"));
+}
+
 }  // namespace
 }  // namespace surd

@@ -157,6 +157,10 @@ TEST_CASE("what the architectures of decoders lack is told, all of it") {
     CHECK(contains(plain, difference));
   CHECK(contains(refused("llama", llama + " --set model.attention.query_key_norm=l2"),
                  "model.attention.query_key_norm: l2 (there is none)"));
+  const std::string capped =
+      refused("llama", llama + " --set model.attention.score_cap=50 --set model.embedding.logit_cap=30");
+  CHECK(contains(capped, "model.attention.score_cap: 50 (there is none)"));
+  CHECK(contains(capped, "model.embedding.logit_cap: 30 (there is none)"));
 }
 
 }  // namespace
