@@ -62,6 +62,21 @@ int run(const Request& request) {
   return code;
 }
 
+/// What may have been meant by a word that is no command, the end of a message. `words`: those that could stand there.
+std::string meant_command(const CommandTable& table, const std::string& word, const std::vector<std::string>& words) {
+  if (word == "help" || word == "version") return fmt::format("; did you mean '--{}'?", word);
+  std::vector<std::string> meant;
+  for (const CommandRow& row : table.rows())
+    if (!row.group().empty() && row.word() == word) meant.push_back(row.name);
+  if (const std::string guess = nearest(word, words); !guess.empty()) meant.insert(meant.begin(), guess);
+  if (meant.empty()) {
+    constexpr std::size_t enough = 4;  // evaluate: eval
+    for (const std::string& known : words)
+      if (known.size() >= enough && word.rfind(known, 0) == 0) meant.push_back(known);
+  }
+  return meant.empty() ? "" : fmt::format("; did you mean '{}'?", fmt::join(meant, "' or '"));
+}
+
 /// What is wrong with the words that name the command; "" where they name one. The parser says only that one is
 /// missing.
 std::string unknown_command(const CommandTable& table, int argc, const char* const* argv) {
@@ -72,14 +87,15 @@ std::string unknown_command(const CommandTable& table, int argc, const char* con
     const std::string word = argv[i];
     const bool option = !word.empty() && word.front() == '-';
     if (option && i == 1 && !includes({"-h", "--help", "--version"}, word))
-      return fmt::format("there is no option '{}' before a command", shown(word));
+      return fmt::format("there is no option '{}' before a command{}", shown(word),
+                         did_you_mean(word, {"--help", "--version"}));
     if (word.empty() || option) return "";
     std::vector<std::string> words = group.empty() ? groups : std::vector<std::string>();
     for (const CommandRow& row : table.rows())
       if (row.group() == group) words.push_back(row.word());
     if (!includes(words, word))
       return fmt::format("there is no command '{}{}{}'{}", group, group.empty() ? "" : " ", shown(word),
-                         did_you_mean(word, words));
+                         group.empty() ? meant_command(table, word, words) : did_you_mean(word, words));
     if (!includes(groups, word)) return "";
     group = word;
   }
@@ -98,19 +114,64 @@ const CommandRow* named_command(const CommandTable& table, int argc, const char*
   return nullptr;
 }
 
+bool takes_settings(const CommandRow& row) {
+  return std::any_of(row.arguments.begin(), row.arguments.end(), [](const Argument& a) { return a.setting(); });
+}
+
+/// The key of a config that a word names, here or elsewhere; "" where it names none.
+std::string key_named(const std::string& word, const std::vector<std::string>& keys) {
+  std::vector<std::string> names = names_here(word);
+  names.insert(names.begin(), word);
+  for (const std::string& name : names)
+    if (const std::string key = key_ending_in(name, keys); !key.empty()) return key;
+  return "";
+}
+
 /// What may have been meant by an option that a command does not have, the end of a message: `--updates 10` is a
-/// setting, or another option has nearly this name. `value`: "10", or what stands for it.
+/// setting, `--csv` the value of an option, or another option has nearly this name or begins alike. `value`: "10", or
+/// what stands for it.
 std::string meant_option(const CommandTable& table, const CommandRow& row, const std::string& option,
                          const std::string& value) {
+  const std::string word = option.substr(std::min(option.find_first_not_of('-'), option.size()));
   std::vector<std::string> options{"--help"};
-  for (const Argument& argument : row.arguments)
-    if (!argument.positional) options.push_back(argument.spelling);
-  if (std::any_of(row.arguments.begin(), row.arguments.end(), [](const Argument& a) { return a.setting(); })) {
-    const std::string word = option.substr(std::min(option.find_first_not_of('-'), option.size()));
-    const std::string key = key_ending_in(replace_all(word, "-", "_"), table.keys());
+  for (const Argument& argument : row.arguments) {
+    if (argument.positional) continue;
+    options.push_back(argument.spelling);
+    if (includes(argument.choices, word)) return fmt::format("; did you mean '{} {}'?", argument.spelling, word);
+  }
+  if (takes_settings(row)) {
+    const std::string key = key_named(replace_all(word, "-", "_"), table.keys());
     if (!key.empty()) return fmt::format("; did you mean '--set {}={}'?", key, value);
   }
-  return did_you_mean(option, options);
+  if (const std::string guess = did_you_mean(option, options); !guess.empty()) return guess;
+  constexpr std::size_t enough = 5;  // --output: --out
+  for (const std::string& known : options)
+    if ((known.size() >= enough && option.rfind(known, 0) == 0) ||
+        (word.size() == 1 && known.rfind("--" + word, 0) == 0))
+      return fmt::format("; did you mean '{}'?", known);
+  return "";
+}
+
+/// What is wrong with the first word that a command has no place for; "" where it is an option.
+std::string left_over_word(const CommandTable& table, const CommandRow& row,
+                           const std::vector<std::string>& left_over) {
+  if (left_over.empty() || left_over.front().rfind('-', 0) == 0) return "";
+  const std::string& word = left_over.front();
+  const std::string key = takes_settings(row) ? key_named(word.substr(0, word.find('=')), table.keys()) : "";
+  const bool setting = !key.empty() && word.find('=') != std::string::npos;
+  return fmt::format(
+      "'{}' is one word too many{}", shown(word),
+      setting ? fmt::format("; did you mean '--set {}{}'?", key, shown(word.substr(word.find('=')))) : "");
+}
+
+/// What the parser says, in words of this program.
+std::string parser_message(const CLI::ParseError& error, bool has_command) {
+  const std::string message = error.what();
+  if (error.get_name() == "RequiredError" && !has_command) return "a command is missing";
+  if (error.get_name() != "ArgumentMismatch") return message;
+  const std::string option = message.substr(0, message.find(':'));
+  if (message.find("missing") != std::string::npos) return option + " takes a value";
+  return message.find("At Most 1") != std::string::npos ? option + " is given more than once" : message;
 }
 
 /// What is wrong with the first option that the command does not have; "" where there is none. `left_over`: the words
@@ -145,9 +206,14 @@ int refuse(const CommandTable& table, const CLI::App& app, const CLI::ParseError
     });
   }
   const CommandRow* row = named_command(table, argc, argv);
-  const std::string problem = row == nullptr ? "" : unknown_option(table, *row, app.remaining(true), argc, argv);
-  to_stderr("error: {}; `{}{} --help` says what it takes\n", problem.empty() ? error.what() : problem, app.get_name(),
-            row == nullptr ? "" : " " + row->name);
+  std::string problem;
+  if (row != nullptr) {
+    problem = unknown_option(table, *row, app.remaining(true), argc, argv);
+    if (problem.empty()) problem = left_over_word(table, *row, app.remaining(true));
+  }
+  if (problem.empty()) problem = parser_message(error, row != nullptr);
+  const std::string words = row != nullptr ? " " + row->name : argc > 1 ? " " + std::string(argv[1]) : "";
+  to_stderr("error: {}; `{}{} --help` says what it takes\n", problem, app.get_name(), words);
   return exit_usage;
 }
 

@@ -48,7 +48,7 @@ constexpr ComparedMetric metrics[] = {{"loss", "valid loss", 1, 4, true},
 
 ComparedRun read_run(const std::string& path) {
   const RunFolder folder(path);
-  folder.expect_begun();
+  folder.expect_trained();
   ComparedRun run;
   run.settings = settings_without_seed(folder);
   expect(path_exists(folder.summary()), folder.summary(), "is not there; has the run ended?");

@@ -81,9 +81,14 @@ std::vector<OptionRow> rows_below(const std::string& key, const std::vector<Opti
     paths.push_back(row.path);
     if ((row.path + ".").rfind(key + ".", 0) == 0 || row.path.rfind(key + "[", 0) == 0) rows.push_back(row);
   }
-  const std::string meant = key_ending_in(key, paths);
-  expect_usage(!rows.empty(), "KEY", "there is no key '{}'{}; without KEY all are printed", shown(key),
-               meant.empty() ? did_you_mean(key, paths) : fmt::format("; did you mean '{}'?", meant));
+  std::vector<std::string> meant;
+  std::vector<std::string> names = names_here(key);
+  names.push_back(key);
+  for (const std::string& name : names)
+    if (const std::string path = key_ending_in(name, paths); !path.empty()) meant.push_back(path);
+  expect_usage(
+      !rows.empty(), "KEY", "there is no key '{}'{}; without KEY all are printed", shown(key),
+      meant.empty() ? did_you_mean(key, paths) : fmt::format("; did you mean '{}'?", fmt::join(meant, "' or '")));
   return rows;
 }
 

@@ -34,7 +34,7 @@ int plot_command(const PlotArguments& arguments) {
   std::size_t drawn = 0;
   for (const std::string& path : distinct_folders(arguments.runs.values)) {
     const RunFolder folder(path);
-    folder.expect_begun();
+    folder.expect_trained();
     runs.push_back({path, read_metrics(folder.metrics()), settings_without_seed(folder)});
     const bool empty = runs.back().metrics.updates.empty() && runs.back().metrics.evaluations.empty();
     if (empty) Console().warn(path + " has logged nothing to draw");

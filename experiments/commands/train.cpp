@@ -113,8 +113,8 @@ int train_in_folder(const TrainArguments& arguments, Transport* transport) {
   if (resuming) {
     const RunOrigin origin = folder.read_origin();
     expect_usage(!origin.imported, folder.path,
-                 "was imported, so there is no training to go on with; begin one with its parameters: --from {} --out "
-                 "FOLDER",
+                 "was imported, so there is no training to go on with; begin one with its model and parameters: surd "
+                 "train {0}/config.yaml --from {0} --out FOLDER",
                  folder.path);
     expect_usage(arguments.from.empty() || checkpoint_named(starting_point(arguments.from)) == origin.from, "--from",
                  "the run began {}; leave the option out, or begin another run by --out",

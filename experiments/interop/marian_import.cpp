@@ -76,7 +76,8 @@ class Import {
     GivenModel({path}).load(bytes, path);  // throws where it is none
     return bytes;
   }
-  bool has_pieces() const { return path_exists(folder_ + "/source.spm"); }
+  /// Whether there is a model of either side; then both are needed.
+  bool has_pieces() const { return path_exists(folder_ + "/source.spm") || path_exists(folder_ + "/target.spm"); }
   bool flag(const char* key, bool by_default) const { return config_.has(key) ? config_.truth(key) : by_default; }
   double number(const char* key, double by_default) const { return config_.has(key) ? config_.real(key) : by_default; }
   std::size_t id(const char* key) const { return config_.count(key); }

@@ -87,6 +87,11 @@ void RunFolder::expect_begun() const {
   expect_usage(begun(), path, "is not the folder of a run: it has no config.yaml; name the --out of a surd train");
 }
 
+void RunFolder::expect_trained() const {
+  expect_begun();
+  expect_usage(!read_origin().imported, path, "was imported, so it has no log of a training and no results");
+}
+
 bool RunFolder::in_use() const {
   const int descriptor = ::open(lock_file().c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return false;

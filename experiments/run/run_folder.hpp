@@ -76,6 +76,8 @@ struct RunFolder {
   bool begun() const;
   /// Throws UsageError where it does not.
   void expect_begun() const;
+  /// The same, and UsageError where the model was imported, and so not trained here.
+  void expect_trained() const;
   /// Whether a process is training here now, as far as its lock tells.
   bool in_use() const;
   /// Whether it holds at most what a run that was killed inside begin() leaves, so that nothing is lost by beginning

@@ -70,6 +70,7 @@ surd_tests(commands IN experiments/commands FLOAT
   metrics_test.cpp
   shell_test.cpp
   show_test.cpp
+  terminal_test.cpp
   text_run_test.cpp
   wrong_configs_test.cpp)
 

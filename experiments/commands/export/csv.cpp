@@ -17,7 +17,7 @@
 namespace surd {
 
 int export_csv(const std::string& run, const std::string& out) {
-  RunFolder(run).expect_begun();
+  RunFolder(run).expect_trained();
   if (!out.empty()) expect_output_file("--out", out, {".csv"});
   const std::string text = metrics_csv(read_metrics(RunFolder(run).metrics()));
   if (!out.empty()) write_file_atomically(out, text);

@@ -184,10 +184,22 @@ TEST_CASE("a wrong value is answered with its option and what is allowed") {
         Wrong{"list runs --csv --json", "error: --csv: is given beside --json; give one of them"},
         Wrong{"train", "error: CONFIG is required; `surd train --help` says what it takes\n"},
         Wrong{"score run --source s", "error: --target: goes together with --source; give both, or neither"},
-        Wrong{"train a.yaml b.yaml", "not expected: b.yaml"},
-        Wrong{"train a.yaml --out a --out b", "--out: At Most 1 required but received 2"},
+        Wrong{"train a.yaml b.yaml", "error: 'b.yaml' is one word too many; `surd train --help`"},
+        Wrong{"train a.yaml --out a --out b", "error: --out is given more than once; `surd train --help`"},
         Wrong{"config reference model.atention", "there is no key 'model.atention'; did you mean 'model.attention'?"},
-        Wrong{"config reference heads", "there is no key 'heads'; did you mean 'model.heads'?"}}) {
+        Wrong{"train a.yaml train.updates=10", "one word too many; did you mean '--set train.updates=10'?"},
+        Wrong{"train a.yaml lr=0.1", "one word too many; did you mean '--set optimizer.learning_rate=0.1'?"},
+        Wrong{"translate run lines.txt", "error: 'lines.txt' is one word too many; `surd translate --help`"},
+        Wrong{"train a.yaml --set", "error: --set takes a value; `surd train --help`"},
+        Wrong{"", "error: a command is missing; `surd --help`"},
+        Wrong{"study", "error: a command is missing; `surd study --help`"},
+        Wrong{"--verison", "there is no option '--verison' before a command; did you mean '--version'?"},
+        Wrong{"version", "there is no command 'version'; did you mean '--version'?"},
+        Wrong{"help", "there is no command 'help'; did you mean '--help'?"},
+        Wrong{"check a.yaml", "there is no command 'check'; did you mean 'config check'"},
+        Wrong{"evaluate run", "there is no command 'evaluate'; did you mean 'eval'?"},
+        Wrong{"config reference heads", "there is no key 'heads'; did you mean 'model.heads'?"},
+        Wrong{"config reference d_ff", "there is no key 'd_ff'; did you mean 'model.feed_forward.width'?"}}) {
     const Outcome outcome = program(wrong.words);
     CAPTURE(outcome.output);
     CHECK(outcome.exit_code == 2);
@@ -209,6 +221,10 @@ TEST_CASE("an unknown option is answered with the setting or the option that may
         Unknown{"config check a.yaml --d_model --resume", "'--d_model'; did you mean '--set model.d_model=VALUE'?"},
         Unknown{"study run a.yaml --seed -1", "did you mean '--set seed=-1'?"},
         Unknown{"eval run --updates 10", "there is no option '--updates'; `surd eval --help` says what it takes"},
+        Unknown{"train a.yaml --lr 0.1", "did you mean '--set optimizer.learning_rate=0.1'?"},
+        Unknown{"train a.yaml --output x", "there is no option '--output'; did you mean '--out'?"},
+        Unknown{"train a.yaml -o x", "there is no option '-o'; did you mean '--out'?"},
+        Unknown{"export run --csv", "there is no option '--csv'; did you mean '--format csv'?"},
         Unknown{"train a.yaml --replica 2", "there is no option '--replica'; did you mean '--replicas'?"},
         Unknown{"score run --sourc s --target t", "there is no option '--sourc'; did you mean '--source'?"}}) {
     const Outcome outcome = program(unknown.words);

@@ -95,6 +95,13 @@ TEST_CASE("a model in one file is imported to the same bits") {
     CHECK(run.scores(again) == run.scores(run.path));
     CHECK(read_file(again + "/vocabulary/source.model") == read_file(run.path + "/vocabulary/source.model"));
     CHECK(contains(program("import " + file + " --out " + again).output, "exists already; name another folder"));
+    const std::string curves = " --out " + run.folder.path("curves.svg"), log = " --format csv";
+    for (const std::string& command : {"plot " + again + curves, "export " + again + log, "compare " + again})
+      CHECK(contains(program(command).output, again + ": was imported, so it has no log of a training and no results"));
+    const std::string begin = "train " + again + "/config.yaml --from " + again + " --out ";
+    CHECK(contains(program("train " + again + "/config.yaml --resume --out " + again).output,
+                   "surd " + begin + "FOLDER"));
+    CHECK(program(begin + run.folder.path("gone-on") + " --set train.updates=1").exit_code == 0);
   }
 }
 
@@ -205,6 +212,7 @@ TEST_CASE("models that cannot be imported are told with a way out, and leave not
   without("model.safetensors", "has no model.safetensors; load it in Python");
   without("vocab.json", "has no vocab.json");
   without("target.spm", "has no target.spm");
+  without("source.spm", "has no source.spm");
   const std::string model = run.exported("safetensors", "model.safetensors"), whole = read_file(model);
   const auto without_checksum = [](std::string file) {
     file.replace(file.find("checksum"), 8, "was_good");
