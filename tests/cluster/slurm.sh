@@ -95,7 +95,8 @@ running_task() { task=$(squeue --noheader --states=R --array --job="$array" --fo
 wait_for "a task is running" 300 running_task
 scontrol requeue "$task"
 echo "task $task was requeued"
-urgent=$(sbatch --parsable --partition=urgent --exclude=node2,node4 --cpus-per-task=2 -t 1 --output=/dev/null --wrap 'sleep 5')
+urgent=$(sbatch --parsable --partition=urgent --exclude=node2,node4 --nodes=2 --ntasks-per-node=1 --cpus-per-task=2 -t 1 \
+  --output=/dev/null --wrap 'sleep 5')
 preempted() { grep -q "preempted JobId=.* has been requeued" "$folder/log/slurmctld.log"; }
 wait_for "job $urgent has preempted a task" 120 preempted
 complete() { "$surd" study status --json "$study" | grep -q '"complete": true'; }
