@@ -123,7 +123,7 @@ std::string key_named(const std::string& word, const std::vector<std::string>& k
   std::vector<std::string> names = names_here(word);
   names.insert(names.begin(), word);
   for (const std::string& name : names)
-    if (const std::string key = key_ending_in(name, keys); !key.empty()) return key;
+    if (std::string key = key_ending_in(name, keys); !key.empty()) return key;
   return "";
 }
 
@@ -143,7 +143,7 @@ std::string meant_option(const CommandTable& table, const CommandRow& row, const
     const std::string key = key_named(replace_all(word, "-", "_"), table.keys());
     if (!key.empty()) return fmt::format("; did you mean '--set {}={}'?", key, value);
   }
-  if (const std::string guess = did_you_mean(option, options); !guess.empty()) return guess;
+  if (std::string guess = did_you_mean(option, options); !guess.empty()) return guess;
   constexpr std::size_t enough = 5;  // --output: --out
   for (const std::string& known : options)
     if ((known.size() >= enough && option.rfind(known, 0) == 0) ||
@@ -166,7 +166,7 @@ std::string left_over_word(const CommandTable& table, const CommandRow& row,
 
 /// What the parser says, in words of this program.
 std::string parser_message(const CLI::ParseError& error, bool has_command) {
-  const std::string message = error.what();
+  std::string message = error.what();
   if (error.get_name() == "RequiredError" && !has_command) return "a command is missing";
   if (error.get_name() != "ArgumentMismatch") return message;
   const std::string option = message.substr(0, message.find(':'));
