@@ -191,11 +191,11 @@ bool create_whole_file(const std::string& path, const std::string& bytes) {
 
 bool rename_folder(const std::string& from, const std::string& to) {
   if (calls->rename(from.c_str(), to.c_str()) != 0) {
-    // Some file systems say no more than that it failed (sshfs).
-    const bool taken = errno == EEXIST || errno == ENOTEMPTY || errno == EPERM || errno == EIO;
-    if (taken && path_exists(from) && !names_in(to).empty()) return false;
-    // The answer to a call that succeeded may have been lost on the way from a server, and the call repeated.
     const int code = errno;
+    if (code == EEXIST || code == ENOTEMPTY) return false;
+    // Some file systems say no more than that it failed (sshfs).
+    if ((code == EPERM || code == EIO) && path_exists(from) && !names_in(to).empty()) return false;
+    // The answer to a call that succeeded may have been lost on the way from a server, and the call repeated.
     if (path_exists(from) || !path_exists(to)) throw_refused(code, from, fmt::format("cannot be renamed to {}", to));
   }
   sync_folder(folder_of(to));

@@ -1,9 +1,11 @@
 #include "train/storage/files.hpp"
 
+#include "autograd/base/error.hpp"
 #include "tests/data/temporary_directory.hpp"
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
 #include <stdexcept>
 
 namespace surd {
@@ -15,6 +17,31 @@ TEST_CASE("a path ends without a slash") {
   for (const char* path : {"a/b", "a/b/", "a/b//", "a/./b/.", "a/c/../b/"}) CHECK(without_end_slash(path) == "a/b");
   CHECK(without_end_slash("/") == "/");
   CHECK(without_end_slash("./") == ".");
+}
+
+TEST_CASE("a folder that finds its name taken stays, whatever the file system calls that") {
+  class Refusing : public SystemCalls {
+   public:
+    int rename(const char*, const char*) override { return errno = code, -1; }
+    int code = 0;
+  };
+  const TemporaryDirectory directory;
+  const std::string own = directory.path("own"), taken = directory.path("taken"), empty = directory.path("empty");
+  for (const std::string& folder : {own, taken, empty}) make_folders(folder);
+  write_file_atomically(taken + "/file", "first");
+  Refusing calls;
+  const ReplacedSystemCalls replaced(calls);
+  for (const int code : {EEXIST, ENOTEMPTY}) {
+    calls.code = code;
+    CHECK_FALSE(rename_folder(own, taken));
+    CHECK_FALSE(rename_folder(own, empty));  // it only looks so where looks are stale
+  }
+  for (const int code : {EPERM, EIO}) {
+    calls.code = code;
+    CHECK_FALSE(rename_folder(own, taken));
+    CHECK_THROWS_AS(rename_folder(own, empty), Error);
+  }
+  CHECK(path_exists(own));
 }
 
 TEST_CASE("a folder appears with all that is written to it, or not at all") {

@@ -37,7 +37,7 @@ TEST_CASE("a worker that is out of time or has nothing to do ends with 75, and o
 
 TEST_CASE("a worker begins no run that will not end in time") {
   const BegunStudy study(
-      StudyFile::whole("arms: [{name: short}, {name: long, set: {train.updates: 200000}}]\n" + seeds(2)));
+      StudyFile::whole("arms: [{name: short}, {name: long, set: {train.updates: 10000000}}]\n" + seeds(2)));
   // As if a run of this arm had taken an hour.
   const StudyRun fast(StudyFile::whole("arms: [{name: short}, {name: long, set: {train.batch_size: 5}}]\n" + seeds(1)));
   REQUIRE(fast.run("fast").exit_code == 0);
