@@ -76,11 +76,12 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t 
   const auto load = [&](const Real* x, std::size_t j) SURD_INLINE {
     return partial && j + 1 == width ? part.load(x + j * lanes) : Batch::load_unaligned(x + j * lanes);
   };
-  // In a step C is seldom in a cache; the loop over k is long enough to fetch it.
+  // In a step C is seldom in a cache: while one strip is computed, the strip below is fetched into the L2 cache.
+  const Real* const below = c + rows * s.ldc;
 #pragma GCC unroll 16
   for (std::size_t i = 0; i < rows; ++i)
 #pragma GCC unroll 2
-    for (std::size_t j = 0; j < width; ++j) __builtin_prefetch(c + i * s.ldc + j * lanes, 1);
+    for (std::size_t j = 0; j < width; ++j) __builtin_prefetch(below + i * s.ldc + j * lanes, 0, 2);
 
   Batch sum[rows][width];
 #pragma GCC unroll 2
