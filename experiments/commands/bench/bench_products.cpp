@@ -2,6 +2,8 @@
 
 #include "autograd/blas.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace surd {
@@ -33,6 +35,37 @@ StepProducts::StepProducts(const BenchShape& shape) {
   const std::size_t rows = std::min<std::size_t>(target, 256);  // at a time, as projection_cross_entropy does it
   projections.push_back({rows, d, shape.vocabulary, target / rows});
   if (target % rows > 0) projections.push_back({target % rows, d, shape.vocabulary, 1});
+}
+
+std::string Product::name() const {
+  const auto letter = [](blas::Transpose t) { return t == no ? 'N' : 'T'; };
+  return fmt::format("{}{} {} x {} x {}", letter(a), letter(b), m, n, k);
+}
+
+std::vector<Product> products_of(const BenchShape& shape) {
+  const StepProducts sizes(shape);
+  std::vector<Product> products;
+  const auto add = [&](const Product& product) {
+    const auto same = std::find_if(products.begin(), products.end(),
+                                   [&](const Product& other) { return other.name() == product.name(); });
+    if (same == products.end())
+      products.push_back(product);
+    else
+      same->count += product.count;
+  };
+  for (const auto& [rows, in, out, count] : sizes.projections) {
+    add({no, yes, rows, out, in, in, in, out, count});
+    add({yes, no, out, in, rows, out, in, in, count});
+    add({no, no, rows, in, out, out, in, in, count});
+  }
+  const std::size_t d = shape.d_model, head = d / shape.heads;
+  for (const auto& [queries, keys, modules] : sizes.attentions) {
+    const std::size_t row = (keys + 15) / 16 * 16, count = 2 * modules * shape.batch_size * shape.heads;
+    add({no, yes, queries, keys, head, d, d, row, count});  // Q K^T, dO V^T
+    add({no, no, queries, head, keys, row, d, d, count});   // P V, dS K
+    add({yes, no, keys, head, queries, row, d, d, count});  // P^T dO, dS^T Q
+  }
+  return products;
 }
 
 LibraryProducts::LibraryProducts(const BenchShape& shape) : shape_(shape), products_(shape) {

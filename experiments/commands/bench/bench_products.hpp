@@ -1,8 +1,10 @@
 #pragma once
 
+#include "autograd/blas.hpp"
 #include "autograd/tensor.hpp"
 #include "experiments/commands/bench/bench_shape.hpp"
 
+#include <string>
 #include <vector>
 
 namespace surd {
@@ -23,6 +25,22 @@ struct StepProducts {
   std::vector<Projection> projections;
   std::vector<Attention> attentions;
 };
+
+/// op(A) [m, k] times op(B) [k, n], as a step makes it `count` times: of whole matrices, or of a head's columns of
+/// wider ones, whose scores have rows of whole registers.
+struct Product {
+  blas::Transpose a, b;
+  std::size_t m, n, k, lda, ldb, ldc, count;
+
+  /// E.g. "NT 768 x 64 x 32".
+  std::string name() const;
+  double floating_point_operations() const { return 2.0 * static_cast<double>(m * n * k); }
+  std::size_t elements_of_a() const { return (a == blas::Transpose::no ? m : k) * lda; }
+  std::size_t elements_of_b() const { return (b == blas::Transpose::no ? k : n) * ldb; }
+};
+
+/// Those of a step, each kind once.
+std::vector<Product> products_of(const BenchShape& shape);
 
 /// The matrix products of one training step and nothing else: forward, and the two of backward, of every projection, of
 /// attention head by head, and of the output. The BLAS library computes them all, while a step may use kernels::gemm

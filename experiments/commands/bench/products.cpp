@@ -1,9 +1,9 @@
 #include "autograd/blas.hpp"
 #include "autograd/kernels/gemm.hpp"
-#include "autograd/kernels/simd.hpp"
 #include "experiments/commands/bench/bench_arguments.hpp"
 #include "experiments/commands/bench/bench_products.hpp"
 #include "experiments/commands/bench/bench_run.hpp"
+#include "experiments/commands/bench/peak.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/program/exit_code.hpp"
 
@@ -20,69 +20,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 using blas::Transpose;
 
-/// op(A) [m, k] times op(B) [k, n], as a step makes it: of whole matrices, or of a head's columns of wider ones, whose
-/// scores have rows of whole registers.
-struct Product {
-  Transpose a, b;
-  std::size_t m, n, k, lda, ldb, ldc;
-
-  std::string name() const {
-    const auto letter = [](Transpose t) { return t == Transpose::no ? 'N' : 'T'; };
-    return fmt::format("{}{} {} x {} x {}", letter(a), letter(b), m, n, k);
-  }
-  double floating_point_operations() const { return 2.0 * static_cast<double>(m * n * k); }
-};
-
-std::vector<Product> products_of(const BenchShape& shape) {
-  constexpr auto no = Transpose::no, yes = Transpose::yes;
-  const StepProducts sizes(shape);
-  std::vector<Product> products;
-  const auto add = [&](const Product& product) {
-    const auto same = [&](const Product& other) { return other.name() == product.name(); };
-    if (std::none_of(products.begin(), products.end(), same)) products.push_back(product);
-  };
-  for (const auto& [rows, in, out, count] : sizes.projections) {
-    add({no, yes, rows, out, in, in, in, out});
-    add({yes, no, out, in, rows, out, in, in});
-    add({no, no, rows, in, out, out, in, in});
-  }
-  const std::size_t d = shape.d_model, head = d / shape.heads;
-  for (const auto& [queries, keys, count] : sizes.attentions) {
-    const std::size_t row = (keys + 15) / 16 * 16;
-    add({no, yes, queries, keys, head, d, d, row});
-    add({no, no, queries, head, keys, row, d, d});
-    add({yes, no, keys, head, queries, row, d, d});
-  }
-  return products;
-}
-
-/// Multiplications and additions a second, in 1e9, of one core that has nothing to load or to store.
-double peak_gflops() {
-  using kernels::Batch;
-  constexpr std::size_t sums = 12, repeats = 100'000;  // more sums than are under way at once
-  Batch sum[sums];
-  std::fill_n(sum, sums, Batch(Real(1)));
-  const volatile Real one = 1;  // a constant, the compiler would use it to compute the result itself
-  const Batch x(one), y(Real(0));
-  const auto work = [&] {
-    for (std::size_t i = 0; i < repeats; ++i)
-#pragma GCC unroll 12
-      for (std::size_t j = 0; j < sums; ++j) sum[j] = xsimd::fma(x, sum[j], y);
-  };
-  const std::vector<double> times = times_of(work, 0.2);
-  volatile Real used = 0;
-  for (const Batch& s : sum) used = used + xsimd::hadd(s);
-  return 2.0 * sums * kernels::lanes * repeats / *std::min_element(times.begin(), times.end()) / 1e9;
-}
-
 struct Speeds {
   double library, kernel;  ///< in GFLOP/s, of the fastest of many repeats
 };
 
 /// The two in turn, so that a change of the machine's speed meets both.
 Speeds speeds_of(const Product& p, double seconds) {
-  const std::size_t rows_of_a = p.a == Transpose::no ? p.m : p.k, rows_of_b = p.b == Transpose::no ? p.k : p.n;
-  const Tensor a = full({rows_of_a * p.lda}, Real(0.5)), b = full({rows_of_b * p.ldb}, Real(0.25));
+  const Tensor a = full({p.elements_of_a()}, Real(0.5)), b = full({p.elements_of_b()}, Real(0.25));
   Tensor c(Shape{p.m * p.ldc});
   const auto repeats = static_cast<std::size_t>(std::max(1.0, 1e6 / p.floating_point_operations()));
   const auto library = [&] {
