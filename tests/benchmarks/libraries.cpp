@@ -10,6 +10,7 @@
 #include "experiments/commands/bench/bench_products.hpp"
 #include "experiments/commands/bench/bench_run.hpp"
 #include "experiments/commands/bench/peak.hpp"
+#include "experiments/run/system_info.hpp"
 
 #include <dnnl.h>
 #include <fmt/format.h>
@@ -157,14 +158,16 @@ int run(const std::vector<std::string>& names) {
   const std::vector<Library> all = libraries();
   const dnnl_version_t* const onednn = dnnl_version();
   const double peak = peak_gflops();
+  std::string processor;
+  for (const auto& [name, value] : system_info())
+    if (name == "cpu") processor = value;
+  fmt::print("# Products of a step by several libraries\n\n");
+  fmt::print("Written by `./dev bench libraries`; [performance.md](../performance.md) has whole steps.\n\n");
   fmt::print(
-      "# Products of a step by several libraries\n\nWritten by `./dev bench libraries`; "
-      "[performance.md](../performance.md) "
-      "has whole steps.\n\nGFLOP/s of one thread, the fastest of many repeats in turn, matrices in the cache where "
-      "they "
-      "fit. {}; oneDNN {}.{}.{}; libxsmm passes large ones on to OpenBLAS. One core's peak is {:.0f} "
-      "GFLOP/s.\n",
-      blas::description(), onednn->major, onednn->minor, onednn->patch, peak);
+      "GFLOP/s of one thread, the fastest of many repeats in turn, matrices in the cache where they fit. {}; {}; ",
+      processor, blas::description());
+  fmt::print("oneDNN {}.{}.{}; libxsmm passes large ones on to OpenBLAS. One core's peak is {:.0f} GFLOP/s.\n",
+             onednn->major, onednn->minor, onednn->patch, peak);
   for (const std::string& name : names) print_shape(all, find_bench_shape(name), peak);
   return 0;
 }
