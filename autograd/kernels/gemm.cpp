@@ -78,47 +78,40 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t 
   };
   // In a step C is seldom in a cache: while one strip is computed, the strip below is fetched into the L2 cache.
   const Real* const below = c + rows * s.ldc;
-#pragma GCC unroll 16
-  for (std::size_t i = 0; i < rows; ++i)
-#pragma GCC unroll 2
-    for (std::size_t j = 0; j < width; ++j) __builtin_prefetch(below + i * s.ldc + j * lanes, 0, 2);
+  unroll<rows>([&](auto i) SURD_INLINE {
+    unroll<width>([&](auto j) SURD_INLINE { __builtin_prefetch(below + i * s.ldc + j * lanes, 0, 2); });
+  });
 
-  Batch sum[rows][width];
-#pragma GCC unroll 2
-  for (std::size_t j = 0; j < width; ++j) {
+  Batch sum[rows][width];  // in registers, as every index is a constant
+  unroll<width>([&](auto j) SURD_INLINE {
     const Batch first = bias == nullptr ? Batch(Real(0)) : load(bias, j);
-#pragma GCC unroll 16
-    for (std::size_t i = 0; i < rows; ++i) sum[i][j] = first;
-  }
+    unroll<rows>([&](auto i) SURD_INLINE { sum[i][j] = first; });
+  });
 
   const Real* fifth_row[] = {a, a + 5 * lda, a + 10 * lda};  // few enough addresses for the registers
   const auto step = [&](std::size_t l) SURD_INLINE {
     Batch y[width];
-#pragma GCC unroll 2
-    for (std::size_t j = 0; j < width; ++j) y[j] = load(b + l * ldb, j);
-#pragma GCC unroll 16
-    for (std::size_t i = 0; i < rows; ++i) {
+    unroll<width>([&](auto j) SURD_INLINE { y[j] = load(b + l * ldb, j); });
+    unroll<rows>([&](auto i) SURD_INLINE {
       const Batch x(turn_a ? a[l * lda + i] : fifth_row[i / 5][i % 5 * lda + l]);
-#pragma GCC unroll 2
-      for (std::size_t j = 0; j < width; ++j) sum[i][j] = xsimd::fma(x, y[j], sum[i][j]);
-    }
+      unroll<width>([&](auto j) SURD_INLINE { sum[i][j] = xsimd::fma(x, y[j], sum[i][j]); });
+    });
   };
   std::size_t l = 0;
   for (; l + 4 <= s.k; l += 4) step(l), step(l + 1), step(l + 2), step(l + 3);
   for (; l < s.k; ++l) step(l);
 
   const auto store = [&](auto value) SURD_INLINE {
-#pragma GCC unroll 16
-    for (std::size_t i = 0; i < rows; ++i)
-#pragma GCC unroll 2
-      for (std::size_t j = 0; j < width; ++j) {
+    unroll<rows>([&](auto i) SURD_INLINE {
+      unroll<width>([&](auto j) SURD_INLINE {
         Real* to = c + i * s.ldc;
         const Batch result = value(sum[i][j], [&] { return load(to, j); });
         if (partial && j + 1 == width)
           part.store(result, to + j * lanes);
         else
           result.store_unaligned(to + j * lanes);
-      }
+      });
+    });
   };
   const Batch alpha(s.alpha), beta(s.beta);
   if (s.beta != 0)

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 /// Loops over raw pointers in SIMD registers. The last, incomplete register is filled with `padding`, so an element's
 /// result does not depend on where in the array it stands.
@@ -119,6 +121,18 @@ SURD_INLINE inline void by_registers(std::size_t n, F f) {
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) f(i, Whole());
   if (i < n) f(i, Part(n - i));
+}
+
+template <class F, std::size_t... i>
+SURD_INLINE inline void unroll(F f, std::index_sequence<i...>) {
+  (f(std::integral_constant<std::size_t, i>()), ...);
+}
+
+/// f(0), f(1), ... f(n - 1), with constants. An array of many registers that is indexed by the variables of loops,
+/// though these are unrolled by a pragma, is written to memory before and after its use by GCC 12.
+template <std::size_t n, class F>
+SURD_INLINE inline void unroll(F f) {
+  unroll(f, std::make_index_sequence<n>());
 }
 
 /// 0, 1, 2, ...
