@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t shortest = 16;                          // row of scores
 constexpr std::size_t longest = lanes >= shortest ? 32 : 16;  // queries, and row of scores: two registers
 constexpr std::size_t widest = 64;                            // columns of a head
-constexpr std::size_t group = 4;                              // rows of a product at a time: no sum waits for itself
+constexpr std::size_t group = fold_size;                      // rows at a time: no sum waits for itself
 
 /// Element [i][l] is data[i row + l column].
 struct Matrix {
@@ -34,16 +34,19 @@ struct Panel {
   }
 };
 
-/// sum[g] = sum over l < k of a[first + g][l] b[l]. A group that ends beyond the last row repeats it.
+/// Row g of the group that begins at `first`; beyond the last of `rows` it is the last one again.
+std::size_t row_of(std::size_t first, std::size_t g, std::size_t rows) { return std::min(first + g, rows - 1); }
+
+/// sum[r][g] = sum over l < k of a[i][l] b[l][r], i = row_of(first, g, rows), for each register r of a row of b.
 template <std::size_t width>
 SURD_INLINE inline void sum_products(const Matrix& a, std::size_t first, std::size_t rows, std::size_t k,
-                                     const Panel<width>& b, Batch (&sum)[group][width]) {
+                                     const Panel<width>& b, Batch (&sum)[width][group]) {
   const Real* row[group];
 #pragma GCC unroll 4
   for (std::size_t g = 0; g < group; ++g) {
-    row[g] = a.data + std::min(first + g, rows - 1) * a.row;
+    row[g] = a.data + row_of(first, g, rows) * a.row;
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < width; ++r) sum[g][r] = Batch(Real(0));
+    for (std::size_t r = 0; r < width; ++r) sum[r][g] = Batch(Real(0));
   }
   for (std::size_t l = 0; l < k; ++l) {
     Batch y[width];
@@ -53,7 +56,7 @@ SURD_INLINE inline void sum_products(const Matrix& a, std::size_t first, std::si
     for (std::size_t g = 0; g < group; ++g) {
       const Batch x(row[g][l * a.column]);
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < width; ++r) sum[g][r] = xsimd::fma(x, y[r], sum[g][r]);
+      for (std::size_t r = 0; r < width; ++r) sum[r][g] = xsimd::fma(x, y[r], sum[r][g]);
     }
   }
 }
@@ -63,7 +66,7 @@ template <std::size_t width>
 void multiply_panel(const Matrix& a, std::size_t rows, std::size_t k, const Panel<width>& b, Real factor, bool add,
                     MutableRows c) {
   for (std::size_t i = 0; i < rows; i += group) {
-    Batch sum[group][width];
+    Batch sum[width][group];
     sum_products(a, i, rows, k, b, sum);
 #pragma GCC unroll 4
     for (std::size_t g = 0; g < group; ++g) {
@@ -72,7 +75,7 @@ void multiply_panel(const Matrix& a, std::size_t rows, std::size_t k, const Pane
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < width; ++r, to += lanes) {
         const bool is_last = r + 1 == width;
-        Batch result = Batch(factor) * sum[g][r];
+        Batch result = Batch(factor) * sum[r][g];
         if (add) result += is_last ? b.last.load(to) : Batch::load_unaligned(to);
         if (is_last)
           b.last.store(result, to);
@@ -105,37 +108,47 @@ void weights_of(const HeadSizes& s, Rows q, Rows k, const Real* bias, const std:
   const Panel<width> columns{turned, row, Part(lanes)};
   const Batch hidden(-std::numeric_limits<Real>::infinity());
   for (std::size_t t = 0; t < s.queries; t += group) {
-    Batch x[group][width];
+    Batch x[width][group];
     sum_products({q.data, q.stride, 1}, t, s.queries, s.key_width, columns, x);
-#pragma GCC unroll 4
-    for (std::size_t g = 0; g < group; ++g) {
-      if (t + g >= s.queries) break;
-      Batch largest = subtract_max ? hidden : Batch(Real(0));
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < width; ++r) {
-        x[g][r] *= Batch(s.factor);
-        if (bias != nullptr) {
-          const std::size_t left = s.keys - std::min(s.keys, r * lanes);
-          x[g][r] += load_part(bias + (s.queries - 1 - t - g) + r * lanes, std::min(lanes, left));
-        }
-        if (s.cap > 0) x[g][r] = soft_cap(x[g][r], Batch(s.cap));
-        if (scores != nullptr) x[g][r].store_unaligned(scores + (t + g) * row + r * lanes);
-        const Batch key = lane_index() + Batch(static_cast<Real>(r * lanes));
-        x[g][r] = xsimd::select(key < Batch(static_cast<Real>(visible[t + g])), x[g][r], hidden);
-        if (subtract_max) largest = xsimd::max(largest, x[g][r]);
-      }
-      const Batch shift = subtract_max ? Batch(horizontal_max(largest)) : largest;
-      Batch total(Real(0));
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < width; ++r) {
-        x[g][r] = subtract_max ? xsimd::exp(x[g][r] - shift) : exp(x[g][r]);  // below the maximum it cannot overflow
-        total += x[g][r];
-      }
-      const Batch inverse(visible[t + g] == 0 ? Real(0) : 1 / xsimd::hadd(total));
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < width; ++r)
-        (visible[t + g] == 0 ? Batch(Real(0)) : x[g][r] * inverse).store_unaligned(weights + (t + g) * row + r * lanes);
+    const auto query = [&](auto g) SURD_INLINE { return row_of(t, g, s.queries); };
+    const auto each = [&](auto f) SURD_INLINE {
+      unroll<width>([&](auto r) SURD_INLINE { unroll<group>([&](auto g) SURD_INLINE { f(g, r, x[r][g]); }); });
+    };
+    each([&](auto, auto, Batch& score) SURD_INLINE { score *= Batch(s.factor); });
+    if (bias != nullptr)
+      each([&](auto g, auto r, Batch& score) SURD_INLINE {
+        const std::size_t left = s.keys - std::min(s.keys, r * lanes);
+        score += load_part(bias + (s.queries - 1 - query(g)) + r * lanes, std::min(lanes, left));
+      });
+    if (s.cap > 0) each([&](auto, auto, Batch& score) { score = soft_cap(score, Batch(s.cap)); });
+    if (scores != nullptr)
+      each([&](auto g, auto r, Batch& score) { score.store_unaligned(scores + query(g) * row + r * lanes); });
+    each([&](auto g, auto r, Batch& score) SURD_INLINE {
+      const Batch key = lane_index() + Batch(static_cast<Real>(r * lanes));
+      score = xsimd::select(key < Batch(static_cast<Real>(visible[query(g)])), score, hidden);
+    });
+    if (subtract_max) {
+      Batch largest[group];
+      Real shift[group];
+      unroll<group>([&](auto g) SURD_INLINE {
+        largest[g] = x[0][g];
+        unroll<width>([&](auto r) SURD_INLINE { largest[g] = xsimd::max(largest[g], x[r][g]); });
+      });
+      maxima(largest, shift);
+      each([&](auto g, auto, Batch& score) SURD_INLINE { score -= Batch(shift[g]); });
     }
+    Batch total[group];
+    Real inverse[group];
+    unroll<width>([&](auto r) SURD_INLINE {
+      exp(x[r]);
+      unroll<group>([&](auto g) SURD_INLINE { total[g] = r == 0 ? x[r][g] : total[g] + x[r][g]; });
+    });
+    sums(total, inverse);
+    for (Real& sum : inverse) sum = 1 / sum;
+    each([&](auto g, auto r, Batch& weight) SURD_INLINE {
+      const bool sees_none = visible[query(g)] == 0;
+      (sees_none ? Batch(Real(0)) : weight * Batch(inverse[g])).store_unaligned(weights + query(g) * row + r * lanes);
+    });
   }
 }
 
@@ -150,29 +163,30 @@ void gradient_of_scores(const HeadSizes& s, Rows v, const Real* scores, const Re
   const Panel<width> columns{turned, row, Part(lanes)};
   const Batch zero(Real(0)), scale(keep_scale);
   for (std::size_t t = 0; t < s.queries; t += group) {
-    Batch dz[group][width];
+    Batch dz[width][group];
     sum_products({d_o.data, d_o.stride, 1}, t, s.queries, s.value_width, columns, dz);
-#pragma GCC unroll 4
-    for (std::size_t g = 0; g < group; ++g) {
-      if (t + g >= s.queries) break;
-      const Real* marked = marked_weights + (t + g) * row;
-      Batch total(Real(0));
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < width; ++r) {
-        const Batch y = Batch::load_unaligned(marked + r * lanes);
-        dz[g][r] = xsimd::select(y > zero, scale * dz[g][r], zero);
-        total = xsimd::fma(y, dz[g][r], total);
-        xsimd::select(y < zero, zero, scale * y).store_unaligned(kept + (t + g) * row + r * lanes);
-      }
-      const Batch inner(xsimd::hadd(total));
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < width; ++r) {
-        const std::size_t at = (t + g) * row + r * lanes;
-        Batch gradient = xsimd::abs(Batch::load_unaligned(marked + r * lanes)) * (dz[g][r] - inner);
-        if (s.cap > 0) gradient *= soft_cap_gradient(Batch::load_unaligned(scores + at), Batch(s.cap));
-        gradient.store_unaligned(ds + at);
-      }
-    }
+    std::size_t first_of[group];
+    unroll<group>([&](auto g) SURD_INLINE { first_of[g] = row_of(t, g, s.queries) * row; });
+    const auto place = [&](auto g, auto r) SURD_INLINE { return first_of[g] + r * lanes; };
+    Batch total[group];
+    Real inner[group];
+    unroll<width>([&](auto r) SURD_INLINE {
+      unroll<group>([&](auto g) SURD_INLINE {
+        const Batch y = Batch::load_unaligned(marked_weights + place(g, r));
+        dz[r][g] = xsimd::select(y > zero, scale * dz[r][g], zero);
+        total[g] = r == 0 ? y * dz[r][g] : xsimd::fma(y, dz[r][g], total[g]);
+        xsimd::select(y < zero, zero, scale * y).store_unaligned(kept + place(g, r));
+      });
+    });
+    sums(total, inner);
+    unroll<width>([&](auto r) SURD_INLINE {
+      unroll<group>([&](auto g) SURD_INLINE {
+        const Batch y = xsimd::abs(Batch::load_unaligned(marked_weights + place(g, r)));
+        Batch gradient = y * (dz[r][g] - Batch(inner[g]));
+        if (s.cap > 0) gradient *= soft_cap_gradient(Batch::load_unaligned(scores + place(g, r)), Batch(s.cap));
+        gradient.store_unaligned(ds + place(g, r));
+      });
+    });
   }
 }
 

@@ -73,7 +73,7 @@ void gelu_backward(const Real* x, const Real* dy, Real* dx, std::size_t n) {
   map(
       [](Batch u, Batch g) {
         const Batch cumulative = Batch(Real(0.5)) * (Batch(Real(1)) + xsimd::erf(u * Batch(inv_sqrt_2)));
-        const Batch density = Batch(inv_sqrt_2_pi) * xsimd::exp(Batch(Real(-0.5)) * u * u);
+        const Batch density = Batch(inv_sqrt_2_pi) * exp(Batch(Real(-0.5)) * u * u);
         return g * xsimd::fma(u, density, cumulative);
       },
       n, dx, x, dy);
@@ -106,7 +106,7 @@ void soft_cap_backward(Real cap, const Real* y, const Real* dy, Real* dx, std::s
   map([cap](Batch v, Batch g) { return soft_cap_gradient(v, Batch(cap)) * g; }, n, dx, y, dy);
 }
 void sigmoid(const Real* x, Real* y, std::size_t n) {
-  map([](Batch u) { return Batch(Real(1)) / (Batch(Real(1)) + xsimd::exp(-u)); }, n, y, x);
+  map([](Batch u) { return Batch(Real(1)) / (Batch(Real(1)) + exp(-u)); }, n, y, x);
 }
 void sigmoid_backward(const Real* y, const Real* dy, Real* dx, std::size_t n) {
   map([](Batch v, Batch g) { return g * v * (Batch(Real(1)) - v); }, n, dx, y, dy);

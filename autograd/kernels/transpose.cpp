@@ -10,8 +10,7 @@ namespace {
 #ifndef SURD_DOUBLE
 constexpr std::size_t square = 4;  // elements of 128 bits: a quarter, a half, or all of a register
 
-// join() makes a register of the 128 bits at `l` in every fourth row; zip_lower() and zip_upper() take elements of two
-// registers in turn, from the lower or upper half of each 128 bits. (What xsimd calls zip_lo does so up to version 9.)
+/// A register of the 128 bits at `l` in every fourth row.
 #if defined(__AVX512F__)
 SURD_INLINE inline Batch join(const Real* const* row, std::size_t l) {
   const __m512 first = _mm512_castps128_ps512(_mm_loadu_ps(row[0] + l));
@@ -19,18 +18,12 @@ SURD_INLINE inline Batch join(const Real* const* row, std::size_t l) {
   const __m512 third = _mm512_insertf32x4(second, _mm_loadu_ps(row[8] + l), 2);
   return _mm512_insertf32x4(third, _mm_loadu_ps(row[12] + l), 3);
 }
-inline Batch zip_lower(Batch x, Batch y) { return _mm512_unpacklo_ps(x, y); }
-inline Batch zip_upper(Batch x, Batch y) { return _mm512_unpackhi_ps(x, y); }
 #elif defined(__AVX__)
 SURD_INLINE inline Batch join(const Real* const* row, std::size_t l) {
   return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row[0] + l)), _mm_loadu_ps(row[4] + l), 1);
 }
-inline Batch zip_lower(Batch x, Batch y) { return _mm256_unpacklo_ps(x, y); }
-inline Batch zip_upper(Batch x, Batch y) { return _mm256_unpackhi_ps(x, y); }
 #else
 SURD_INLINE inline Batch join(const Real* const* row, std::size_t l) { return _mm_loadu_ps(row[0] + l); }
-inline Batch zip_lower(Batch x, Batch y) { return _mm_unpacklo_ps(x, y); }
-inline Batch zip_upper(Batch x, Batch y) { return _mm_unpackhi_ps(x, y); }
 #endif
 
 /// to[l][j] = row[j][l] for j < lanes and l < square. What join() leaves to do is to transpose the squares that lie in

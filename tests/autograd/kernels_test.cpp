@@ -1,12 +1,15 @@
 #include "autograd/kernels/elementwise.hpp"
+#include "autograd/kernels/simd.hpp"
 #include "tests/autograd/reals.hpp"
 #include "tests/tensors.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 // Each kernel against a plain loop in long double for n = 1..70: every length of the incomplete last register.
@@ -206,6 +209,42 @@ TEST_CASE("activations at the ends of the range") {
   const double below = static_cast<Real>(edge - 0.1);
   CHECK(at(kernels::exp, below) == doctest::Approx(std::exp(below)).epsilon(8 * eps));
   CHECK(at(kernels::exp, edge + 0.1) == inf);
+}
+
+TEST_CASE("exp errs by little more than a unit in the last place over its whole range") {
+  using Limits = std::numeric_limits<Real>;
+  const double lowest = std::log(static_cast<double>(Limits::denorm_min())) + 1;
+  const double highest = std::log(static_cast<double>(Limits::max())) - 1e-3;
+  const std::size_t n = 100'000;
+  Reals x(n), y(n);
+  for (std::size_t i = 0; i < n; ++i)
+    x[i] = static_cast<Real>(lowest + (highest - lowest) * static_cast<double>(i) / static_cast<double>(n));
+  kernels::exp(x.data(), y.data(), n);
+  double worst = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const long double exact = std::exp(static_cast<long double>(x[i]));
+    const Real rounded = static_cast<Real>(exact);
+    const long double place = static_cast<long double>(std::nextafter(rounded, Limits::infinity())) - rounded;
+    // xsimd's exp, which double takes, gives 0 for results below the least normal number.
+    if (sizeof(Real) == 8 && exact < static_cast<long double>(Limits::min())) continue;
+    worst = std::max(worst, static_cast<double>(std::fabs(y[i] - exact) / place));
+  }
+  CHECK(worst <= (sizeof(Real) == 8 ? 1.5 : 1.1));
+}
+
+TEST_CASE("four registers are folded into their sums and maxima") {
+  const Reals values = draw(kernels::fold_size * kernels::lanes, 3);
+  kernels::Batch x[kernels::fold_size];
+  for (std::size_t r = 0; r < kernels::fold_size; ++r)
+    x[r] = kernels::Batch::load_unaligned(values.data() + r * kernels::lanes);
+  Real sum[kernels::fold_size], largest[kernels::fold_size];
+  kernels::sums(x, sum);
+  kernels::maxima(x, largest);
+  for (std::size_t r = 0; r < kernels::fold_size; ++r) {
+    const auto row = values.begin() + static_cast<std::ptrdiff_t>(r * kernels::lanes), end = row + kernels::lanes;
+    CHECK(sum[r] == doctest::Approx(std::accumulate(row, end, 0.0)).epsilon(16 * eps));
+    CHECK(largest[r] == *std::max_element(row, end));
+  }
 }
 
 TEST_CASE("NaN passes through every activation") {
