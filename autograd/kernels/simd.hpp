@@ -53,8 +53,9 @@ inline Batch scale(Batch x, Batch k) {
   return _mm512_scalef_ps(x, k);
 #else
   // Half of k is added to the exponent of x. 2 to the power of the rest is a factor, which rounds and overflows.
-  const auto whole = xsimd::to_int(k), half = whole >> 1;
-  const auto bits = xsimd::bitwise_cast<xsimd::batch<std::int32_t> >(x) + (half << 23);
+  using Integers = xsimd::batch<std::int32_t>;
+  const Integers whole = xsimd::to_int(k), half = whole >> 1;
+  const Integers bits = xsimd::bitwise_cast<Integers>(x) + (half << 23);
   return xsimd::bitwise_cast<Batch>(bits) * xsimd::bitwise_cast<Batch>((whole - half + 127) << 23);
 #endif
 }
@@ -186,19 +187,22 @@ inline Batch lane_index() {
   return Batch::load_aligned(index);
 }
 
+#ifndef SURD_DOUBLE
 // zip_lower() and zip_upper() take elements of two registers in turn, from the lower or upper half of each 128 bits.
 // (What xsimd calls zip_lo does so up to version 9.)
-#if defined(__AVX512F__) && !defined(SURD_DOUBLE)
+#if defined(__AVX512F__)
 inline Batch zip_lower(Batch x, Batch y) { return _mm512_unpacklo_ps(x, y); }
 inline Batch zip_upper(Batch x, Batch y) { return _mm512_unpackhi_ps(x, y); }
-#elif defined(__AVX__) && !defined(SURD_DOUBLE)
+#elif defined(__AVX__)
 inline Batch zip_lower(Batch x, Batch y) { return _mm256_unpacklo_ps(x, y); }
 inline Batch zip_upper(Batch x, Batch y) { return _mm256_unpackhi_ps(x, y); }
-#elif !defined(SURD_DOUBLE)
+#else
 inline Batch zip_lower(Batch x, Batch y) { return _mm_unpacklo_ps(x, y); }
 inline Batch zip_upper(Batch x, Batch y) { return _mm_unpackhi_ps(x, y); }
 #endif
+#endif
 
+/// The registers that fold() takes.
 inline constexpr std::size_t fold_size = 4;
 
 /// to[i] = the elements of x[i], joined two by two by f: their sum or maximum. Four registers take little longer than
