@@ -120,9 +120,10 @@ void weights_of(const HeadSizes& s, Rows q, Rows k, const Real* bias, const std:
         const std::size_t left = s.keys - std::min(s.keys, r * lanes);
         score += load_part(bias + (s.queries - 1 - query(g)) + r * lanes, std::min(lanes, left));
       });
-    if (s.cap > 0) each([&](auto, auto, Batch& score) { score = soft_cap(score, Batch(s.cap)); });
+    if (s.cap > 0) each([&](auto, auto, Batch& score) SURD_INLINE { score = soft_cap(score, Batch(s.cap)); });
     if (scores != nullptr)
-      each([&](auto g, auto r, Batch& score) { score.store_unaligned(scores + query(g) * row + r * lanes); });
+      each([&](auto g, auto r, Batch& score)
+               SURD_INLINE { score.store_unaligned(scores + query(g) * row + r * lanes); });
     each([&](auto g, auto r, Batch& score) SURD_INLINE {
       const Batch key = lane_index() + Batch(static_cast<Real>(r * lanes));
       score = xsimd::select(key < Batch(static_cast<Real>(visible[query(g)])), score, hidden);
@@ -138,13 +139,14 @@ void weights_of(const HeadSizes& s, Rows q, Rows k, const Real* bias, const std:
       each([&](auto g, auto, Batch& score) SURD_INLINE { score -= Batch(shift[g]); });
     }
     Batch total[group];
-    Real inverse[group];
+    Real denominator[group];
     unroll<width>([&](auto r) SURD_INLINE {
       exp(x[r]);
       unroll<group>([&](auto g) SURD_INLINE { total[g] = r == 0 ? x[r][g] : total[g] + x[r][g]; });
     });
-    sums(total, inverse);
-    for (Real& sum : inverse) sum = 1 / sum;
+    sums(total, denominator);
+    Real inverse[group];
+    for (std::size_t g = 0; g < group; ++g) inverse[g] = 1 / denominator[g];
     each([&](auto g, auto r, Batch& weight) SURD_INLINE {
       const bool sees_none = visible[query(g)] == 0;
       (sees_none ? Batch(Real(0)) : weight * Batch(inverse[g])).store_unaligned(weights + query(g) * row + r * lanes);

@@ -39,8 +39,8 @@ void short_head_weights(const HeadSizes& sizes, Rows q, Rows k, const Real* bias
 void short_head_output(const HeadSizes& sizes, const Real* marked_weights, Real keep_scale, Rows v, MutableRows o);
 
 /// The gradients of the two, from that of O; what is null is left out. Those of K and V are added where other heads
-/// share them. `d_scores`, as large as P, gets the gradient of the scores before their cap. `scores` is what
-/// short_head_weights gave, and is not read where there is no cap.
+/// share them. `d_scores`, as large as P and neither it nor `scores`, gets the gradient of the scores before their
+/// cap. `scores` is what short_head_weights gave, and is not read where there is no cap.
 struct HeadGradients {
   MutableRows q, k, v;
   bool add_to_keys;

@@ -76,7 +76,8 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t 
   const auto load = [&](const Real* x, std::size_t j) SURD_INLINE {
     return partial && j + 1 == width ? part.load(x + j * lanes) : Batch::load_unaligned(x + j * lanes);
   };
-  // In a step C is seldom in a cache: while one strip is computed, the strip below is fetched into the L2 cache.
+  // In a step C is seldom in a cache: while one strip is computed, the strip below is fetched into the L2 cache. What
+  // stands below the last one is fetched in vain, wherever that is: an address is enough.
   const Real* const below = c + rows * s.ldc;
   unroll<rows>([&](auto i) SURD_INLINE {
     unroll<width>([&](auto j) SURD_INLINE { __builtin_prefetch(below + i * s.ldc + j * lanes, 0, 2); });

@@ -34,11 +34,13 @@ SURD_INLINE inline void unroll(F f) {
 }
 
 #ifdef SURD_DOUBLE
-/// xsimd 8's exp is infinite from 2^1023.5 on, half an octave before the largest number.
+/// e^x, 0 where it is less than the least normal number. xsimd 8's is infinite from 2^1023.5 on, half an octave before
+/// the largest number.
 inline Batch exp(Batch x) {
   const Batch infinity(std::numeric_limits<Real>::infinity());
-  const Batch root = xsimd::exp(x * Batch(Real(0.5)));
   const Batch y = xsimd::exp(x);
+  if (!xsimd::any(y == infinity)) return y;
+  const Batch root = xsimd::exp(x * Batch(Real(0.5)));
   return xsimd::select(y == infinity, root * root, y);
 }
 
@@ -47,38 +49,42 @@ SURD_INLINE inline void exp(Batch (&x)[n]) {
   unroll<n>([&](auto i) SURD_INLINE { x[i] = exp(x[i]); });
 }
 #else
-/// x 2^k, for x near 1 and a whole k from -150 to 150.
-inline Batch scale(Batch x, Batch k) {
-#ifdef __AVX512F__
-  return _mm512_scalef_ps(x, k);
-#else
-  // Half of k is added to the exponent of x. 2 to the power of the rest is a factor, which rounds and overflows.
+/// x 2^k, for x near 1 and a whole k up to 128; 0 where k < -126, also where x is NaN. A NaN of k gives x.
+inline Batch times_power_by_bits(Batch x, Batch k) {
+  // Half of k is added to the exponent of x. 2 to the power of the rest is a factor, which overflows.
   using Integers = xsimd::batch<std::int32_t>;
   const Integers whole = xsimd::to_int(k), half = whole >> 1;
   const Integers bits = xsimd::bitwise_cast<Integers>(x) + (half << 23);
-  return xsimd::bitwise_cast<Batch>(bits) * xsimd::bitwise_cast<Batch>((whole - half + 127) << 23);
+  const Batch product = xsimd::bitwise_cast<Batch>(bits) * xsimd::bitwise_cast<Batch>((whole - half + 127) << 23);
+  return xsimd::select(k < Batch(-126), Batch(0), product);
+}
+inline Batch times_power_of_two(Batch x, Batch k) {
+#ifdef __AVX512F__
+  return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(k, Batch(-126), _CMP_NLT_UQ), x, k);
+#else
+  return times_power_by_bits(x, k);
 #endif
 }
 
-/// e^x within 1.1 ulp, of several registers by turns, because each step waits for the one before. With whole k and
-/// |r| <= log(2) / 2, e^x = e^(k log 2 + r) = 2^k e^r; log 2 is the sum of two numbers, of which the first times k is
-/// exact (Cody & Waite, Software Manual for the Elementary Functions, 1980, chapter 6). The polynomial is the one of
+/// e^x within 1.1 ulp, of several registers by turns, because each step waits for the one before; infinite above 88.72,
+/// and 0 below -87.68: the products of what is smaller, no normal number, take some processors very long. With whole k
+/// and |r| <= log(2) / 2, e^x = e^(k log 2 + r) = 2^k e^r; log 2 is the sum of two numbers, of which the first times k
+/// is exact (Cody & Waite, Software Manual for the Elementary Functions, 1980, chapter 6). The polynomial is the one of
 /// degree 6, 1 + r + ..., whose largest relative error in that range is least: 3e-9.
 template <std::size_t n>
 SURD_INLINE inline void exp(Batch (&x)[n]) {
-  const Batch lowest(-104), highest(89);  // beyond which e^x is 0 and infinite; a NaN passes, as the second argument
+  const Batch highest(89);  // finite, and e^x is not; a NaN passes, as the second argument of min()
   Batch k[n], y[n];
-  const auto each = [](auto f) SURD_INLINE { unroll<n>(f); };
-  each([&](auto i) SURD_INLINE { x[i] = xsimd::max(lowest, xsimd::min(highest, x[i])); });
-  each([&](auto i) SURD_INLINE { k[i] = xsimd::nearbyint(Batch(1.44269504F) * x[i]); });
-  each([&](auto i) SURD_INLINE { x[i] = xsimd::fnma(k[i], Batch(0x1.62e4p-1F), x[i]); });
-  each([&](auto i) SURD_INLINE { x[i] = xsimd::fnma(k[i], Batch(0x1.7f7d1cp-20F), x[i]); });
-  each([&](auto i) SURD_INLINE { y[i] = xsimd::fma(Batch(0x1.6a4cb4p-10F), x[i], Batch(0x1.123986p-7F)); });
-  each([&](auto i) SURD_INLINE { y[i] = xsimd::fma(y[i], x[i], Batch(0x1.5558bp-5F)); });
-  each([&](auto i) SURD_INLINE { y[i] = xsimd::fma(y[i], x[i], Batch(0x1.555492p-3F)); });
-  each([&](auto i) SURD_INLINE { y[i] = xsimd::fma(y[i], x[i], Batch(0x1.fffffcp-2F)); });
-  each([&](auto i) SURD_INLINE { y[i] = xsimd::fma(y[i] * x[i], x[i], x[i]) + Batch(1); });
-  each([&](auto i) SURD_INLINE { x[i] = scale(y[i], k[i]); });
+  unroll<n>([&](auto i) SURD_INLINE { x[i] = xsimd::min(highest, x[i]); });
+  unroll<n>([&](auto i) SURD_INLINE { k[i] = xsimd::nearbyint(Batch(1.44269504F) * x[i]); });
+  unroll<n>([&](auto i) SURD_INLINE { x[i] = xsimd::fma(k[i], Batch(-0x1.62e4p-1F), x[i]); });
+  unroll<n>([&](auto i) SURD_INLINE { x[i] = xsimd::fma(k[i], Batch(-0x1.7f7d1cp-20F), x[i]); });
+  unroll<n>([&](auto i) SURD_INLINE { y[i] = xsimd::fma(Batch(0x1.6a4cb4p-10F), x[i], Batch(0x1.123986p-7F)); });
+  unroll<n>([&](auto i) SURD_INLINE { y[i] = xsimd::fma(y[i], x[i], Batch(0x1.5558bp-5F)); });
+  unroll<n>([&](auto i) SURD_INLINE { y[i] = xsimd::fma(y[i], x[i], Batch(0x1.555492p-3F)); });
+  unroll<n>([&](auto i) SURD_INLINE { y[i] = xsimd::fma(y[i], x[i], Batch(0x1.fffffcp-2F)); });
+  unroll<n>([&](auto i) SURD_INLINE { y[i] = xsimd::fma(y[i] * x[i], x[i], x[i]) + Batch(1); });
+  unroll<n>([&](auto i) SURD_INLINE { x[i] = times_power_of_two(y[i], k[i]); });
 }
 
 inline Batch exp(Batch x) {
@@ -202,45 +208,6 @@ inline Batch zip_upper(Batch x, Batch y) { return _mm_unpackhi_ps(x, y); }
 #endif
 #endif
 
-/// The registers that fold() takes.
-inline constexpr std::size_t fold_size = 4;
-
-/// to[i] = the elements of x[i], joined two by two by f: their sum or maximum. Four registers take little longer than
-/// one.
-template <class F>
-SURD_INLINE inline void fold(F f, const Batch (&x)[fold_size], Real* to) {
-#if defined(__AVX__) && !defined(SURD_DOUBLE)
-  const Batch even = f(zip_lower(x[0], x[2]), zip_upper(x[0], x[2]));
-  const Batch odd = f(zip_lower(x[1], x[3]), zip_upper(x[1], x[3]));
-  const Batch each = f(zip_lower(even, odd), zip_upper(even, odd));  // in every 128 bits a part of each of the four
-#ifdef __AVX512F__
-  using Half = xsimd::batch<Real, xsimd::avx2>;
-  const __m256d upper = _mm512_extractf64x4_pd(_mm512_castps_pd(each), 1);
-  const Half half = f(Half(_mm512_castps512_ps256(each)), Half(_mm256_castpd_ps(upper)));
-#else
-  const Batch half = each;
-#endif
-  using Quarter = xsimd::batch<Real, xsimd::sse4_2>;
-  f(Quarter(_mm256_castps256_ps128(half)), Quarter(_mm256_extractf128_ps(half, 1))).store_unaligned(to);
-#else
-  for (std::size_t i = 0; i < fold_size; ++i) {
-    alignas(64) Real element[lanes];
-    x[i].store_aligned(element);
-    for (std::size_t width = lanes / 2; width > 0; width /= 2)
-      for (std::size_t l = 0; l < width; ++l) element[l] = f(element[l], element[l + width]);
-    to[i] = element[0];
-  }
-#endif
-}
-
-SURD_INLINE inline void sums(const Batch (&x)[fold_size], Real* to) {
-  fold([](auto a, auto b) { return a + b; }, x, to);
-}
-SURD_INLINE inline void maxima(const Batch (&x)[fold_size], Real* to) {
-  using std::max, xsimd::max;
-  fold([](auto a, auto b) { return max(a, b); }, x, to);
-}
-
 /// The largest element, found by halves.
 inline Real horizontal_max(Batch x) {
 #if defined(__AVX512F__) && defined(SURD_DOUBLE)
@@ -259,6 +226,40 @@ inline Real horizontal_max(Batch x) {
   return half[0];
 #endif
 }
+
+/// to[i] = the sum, or the largest, of the elements of x[i]. Four registers take little longer than one.
+inline constexpr std::size_t fold_size = 4;
+#if defined(__AVX__) && !defined(SURD_DOUBLE)
+/// to[i] = the elements of x[i], joined two by two by f.
+template <class F>
+SURD_INLINE inline void fold(F f, const Batch (&x)[fold_size], Real (&to)[fold_size]) {
+  const Batch even = f(zip_lower(x[0], x[2]), zip_upper(x[0], x[2]));
+  const Batch odd = f(zip_lower(x[1], x[3]), zip_upper(x[1], x[3]));
+  const Batch each = f(zip_lower(even, odd), zip_upper(even, odd));  // in every 128 bits a part of each of the four
+#ifdef __AVX512F__
+  using Half = xsimd::batch<Real, xsimd::avx2>;
+  const __m256d upper = _mm512_extractf64x4_pd(_mm512_castps_pd(each), 1);
+  const Half half = f(Half(_mm512_castps512_ps256(each)), Half(_mm256_castpd_ps(upper)));
+#else
+  const Batch half = each;
+#endif
+  using Quarter = xsimd::batch<Real, xsimd::sse4_2>;
+  f(Quarter(_mm256_castps256_ps128(half)), Quarter(_mm256_extractf128_ps(half, 1))).store_unaligned(to);
+}
+SURD_INLINE inline void sums(const Batch (&x)[fold_size], Real (&to)[fold_size]) {
+  fold([](auto a, auto b) { return a + b; }, x, to);
+}
+SURD_INLINE inline void maxima(const Batch (&x)[fold_size], Real (&to)[fold_size]) {
+  fold([](auto a, auto b) { return xsimd::max(a, b); }, x, to);
+}
+#else
+inline void sums(const Batch (&x)[fold_size], Real (&to)[fold_size]) {
+  for (std::size_t i = 0; i < fold_size; ++i) to[i] = xsimd::hadd(x[i]);
+}
+inline void maxima(const Batch (&x)[fold_size], Real (&to)[fold_size]) {
+  for (std::size_t i = 0; i < fold_size; ++i) to[i] = horizontal_max(x[i]);
+}
+#endif
 
 /// y[i] = f(x...[i]) for i < n; y may be one of the x.
 template <class F, class... X>

@@ -238,7 +238,10 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   for (std::size_t h = 0; h < s.heads; ++h) biases.push_back(biases_by_distance(arguments, s, h));
   std::vector<std::size_t> visible(s.queries);
   for (std::size_t b = 0; b < s.batch; ++b) {
-    if (fetch_ahead(blocks, b + 1)) prefetch_row(b + 1, s.batch, {&q.value(), &k.value(), &v.value(), &weights, &o});
+    if (fetch_ahead(blocks, b + 1)) {
+      prefetch_row(b + 1, s.batch, {&q.value(), &k.value(), &v.value(), &o});
+      if (recorded) prefetch_row(b + 1, s.batch, {&weights});
+    }
     for (const Block& block : blocks[b]) {
       for (std::size_t t = 0; t < block.queries; ++t) visible[t] = visible_keys(b, t, block, arguments);
       for (std::size_t h = 0; h < s.heads; ++h) {

@@ -122,6 +122,36 @@ TEST_CASE("weights of a short head") {
   });
 }
 
+TEST_CASE("a query of a short head has the bits of one alone, whatever the queries beside it are") {
+  for_short_heads([](const kernels::HeadSizes& s) {
+    Spaced q(s.queries, s.key_width, 1);
+    const Spaced k(s.keys, s.key_width, 2);
+    const std::vector<std::size_t> visible(s.queries, s.keys);
+    const auto weights_of = [&](const kernels::HeadSizes& sizes, std::size_t first) {
+      Reals weights(sizes.queries * s.row);
+      const kernels::Rows rows{q.rows().data + first * q.stride(), q.stride()};
+      kernels::short_head_weights(sizes, rows, k.rows(), nullptr, visible.data(), true, nullptr, weights.data());
+      return weights;
+    };
+    kernels::HeadSizes one = s;
+    one.queries = 1;
+    std::vector<Reals> alone;
+    for (std::size_t t = 0; t < s.queries; ++t) alone.push_back(weights_of(one, t));
+    const std::size_t bad = s.queries / 2;
+    for (const Real element : {test::infinity, not_a_number}) {
+      q.mutable_rows().data[bad * q.stride()] = element;
+      const Reals together = weights_of(s, 0);
+      bool same = true;
+      for (std::size_t t = 0; t < s.queries; ++t)
+        if (t != bad)
+          same = same && std::equal(alone[t].begin(), alone[t].end(),
+                                    together.begin() + static_cast<std::ptrdiff_t>(t * s.row));
+      CHECK(same);
+      CHECK(std::isnan(together[bad * s.row]));
+    }
+  });
+}
+
 TEST_CASE("scores of a short head that are too large for exp without the maximum are infinite") {
   const Reals q = {Real(1000)}, k = {Real(1), Real(0)};
   const kernels::HeadSizes sizes{1, 2, 1, 1, 16, 1};

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -202,6 +204,7 @@ TEST_CASE("activations at the ends of the range") {
   CHECK(at(kernels::exp, -inf) == 0);
   CHECK(at(kernels::exp, inf) == inf);
   CHECK(at(kernels::log, 0) == -inf);
+  CHECK(std::isfinite(at(kernels::log, static_cast<double>(std::numeric_limits<Real>::denorm_min()))));
   CHECK(std::isnan(at(kernels::log, -1)));
   CHECK(at(kernels::tanh, 1e-5) == doctest::Approx(1e-5).epsilon(4 * eps));
   // Where exp overflows is part of what is studied: 88.72 in float, 709.78 in double.
@@ -209,11 +212,17 @@ TEST_CASE("activations at the ends of the range") {
   const double below = static_cast<Real>(edge - 0.1);
   CHECK(at(kernels::exp, below) == doctest::Approx(std::exp(below)).epsilon(8 * eps));
   CHECK(at(kernels::exp, edge + 0.1) == inf);
+  // Below half the least normal number all is 0.
+  const double least = std::log(static_cast<double>(std::numeric_limits<Real>::min()));
+  CHECK(at(kernels::exp, least - 0.7) == 0);
+  CHECK(at(kernels::exp, -1e30) == 0);
+  CHECK(at(kernels::exp, 0.0) == 1);
+  CHECK(at(kernels::exp, -0.0) == 1);
 }
 
-TEST_CASE("exp errs by little more than a unit in the last place over its whole range") {
+TEST_CASE("exp errs by little more than a unit in the last place where e^x is a normal number") {
   using Limits = std::numeric_limits<Real>;
-  const double lowest = std::log(static_cast<double>(Limits::denorm_min())) + 1;
+  const double lowest = std::log(static_cast<double>(Limits::min())) + 1e-4;
   const double highest = std::log(static_cast<double>(Limits::max())) - 1e-3;
   const std::size_t n = 100'000;
   Reals x(n), y(n);
@@ -225,12 +234,50 @@ TEST_CASE("exp errs by little more than a unit in the last place over its whole 
     const long double exact = std::exp(static_cast<long double>(x[i]));
     const Real rounded = static_cast<Real>(exact);
     const long double place = static_cast<long double>(std::nextafter(rounded, Limits::infinity())) - rounded;
-    // xsimd's exp, which double takes, gives 0 for results below the least normal number.
-    if (sizeof(Real) == 8 && exact < static_cast<long double>(Limits::min())) continue;
     worst = std::max(worst, static_cast<double>(std::fabs(y[i] - exact) / place));
   }
   CHECK(worst <= (sizeof(Real) == 8 ? 1.5 : 1.1));
 }
+
+TEST_CASE("exp of several registers has the bits of each alone") {
+  const Real inf = std::numeric_limits<Real>::infinity();
+  const Real numbers[] = {Real(-inf), Real(-88), Real(-0.3), test::not_a_number, Real(1.7), Real(88.8), inf};
+  kernels::Batch x[std::size(numbers)];
+  for (std::size_t i = 0; i < std::size(numbers); ++i) x[i] = kernels::Batch(numbers[i]) + kernels::lane_index();
+  kernels::Batch together[std::size(numbers)];
+  std::copy(std::begin(x), std::end(x), together);
+  kernels::exp(together);
+  for (std::size_t i = 0; i < std::size(numbers); ++i) {
+    Real alone[kernels::lanes], by_turns[kernels::lanes];
+    kernels::exp(x[i]).store_unaligned(alone);
+    together[i].store_unaligned(by_turns);
+    CHECK(std::memcmp(alone, by_turns, sizeof alone) == 0);
+  }
+}
+
+#ifndef SURD_DOUBLE
+TEST_CASE("a power of two by the bits of its exponent is the one of the processor's instruction") {
+  const kernels::Batch x = kernels::Batch(Real(0.71)) + kernels::Batch(Real(0.04)) * kernels::lane_index();
+  const auto expect_power = [&](Real k, double power) {
+    Real y[kernels::lanes], by_bits[kernels::lanes], factors[kernels::lanes];
+    kernels::times_power_of_two(x, kernels::Batch(k)).store_unaligned(y);
+    kernels::times_power_by_bits(x, kernels::Batch(k)).store_unaligned(by_bits);
+    x.store_unaligned(factors);
+    CAPTURE(k);
+    for (std::size_t i = 0; i < kernels::lanes; ++i) {
+      CHECK(y[i] == static_cast<Real>(factors[i] * power));
+      CHECK(by_bits[i] == y[i]);
+    }
+  };
+  for (int k = -126; k <= 128; ++k) expect_power(static_cast<Real>(k), std::ldexp(1.0, k));
+  for (const double k : {-127.0, -150.0, -1e30}) expect_power(static_cast<Real>(k), 0);
+  const kernels::Batch hidden(-std::numeric_limits<Real>::infinity()), none(test::not_a_number);
+  for (const auto kernel : {kernels::times_power_of_two, kernels::times_power_by_bits}) {
+    CHECK(xsimd::all(kernel(none, hidden) == kernels::Batch(Real(0))));
+    CHECK(xsimd::all(xsimd::isnan(kernel(none, none))));
+  }
+}
+#endif
 
 TEST_CASE("four registers are folded into their sums and maxima") {
   const Reals values = draw(kernels::fold_size * kernels::lanes, 3);
