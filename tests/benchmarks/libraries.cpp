@@ -1,6 +1,6 @@
 // The matrix products of a training step by each library that could compute them, on one thread, as a page in Markdown:
 //
-//   libraries [SHAPE ...]      (./dev bench libraries)
+//   surd_bench_libraries [SHAPE ...]      (./dev bench libraries)
 //
 // oneDNN and libxsmm are linked; BLIS, whose names are those of OpenBLAS, is loaded.
 
@@ -8,8 +8,9 @@
 #include "autograd/blas.hpp"
 #include "autograd/kernels/gemm.hpp"
 #include "experiments/commands/bench/bench_products.hpp"
-#include "experiments/commands/bench/bench_run.hpp"
 #include "experiments/commands/bench/peak.hpp"
+#include "experiments/program/stopwatch.hpp"
+#include "experiments/program/version.hpp"
 #include "experiments/run/system_info.hpp"
 
 #include <dnnl.h>
@@ -38,8 +39,6 @@ struct Library {
   std::string name;
   std::function<void(const Product&, const Real* a, const Real* b, Real* c)> multiply;
 };
-
-char letter(blas::Transpose t) { return t == blas::Transpose::yes ? 'T' : 'N'; }
 
 /// The transpose of the product by a function that takes its matrices column by column, as BLAS does in Fortran.
 template <class Function>
@@ -98,11 +97,12 @@ void expect_same(const Product& p, const std::string& name, const Real* result, 
 /// all.
 std::vector<double> seconds_of_each(const std::vector<Library>& all, const Product& p, double seconds) {
   const Tensor a = numbers(p.elements_of_a()), b = numbers(p.elements_of_b());
-  Tensor c = zeros({p.m * p.ldc}), expected = zeros({p.m * p.ldc});
+  Tensor c, expected = zeros({p.m * p.ldc});
   all.front().multiply(p, a.data(), b.data(), expected.data());
   std::vector<double> best(all.size(), std::numeric_limits<double>::infinity());
   const auto repeats = static_cast<std::size_t>(std::max(1.0, 1e6 / p.floating_point_operations()));
   for (const Library& library : all) {
+    c = full({p.m * p.ldc}, std::numeric_limits<Real>::quiet_NaN());
     library.multiply(p, a.data(), b.data(), c.data());
     expect_same(p, library.name, c.data(), expected.data());
   }
@@ -141,8 +141,7 @@ void print_shape(const std::vector<Library>& all, const BenchShape& shape, doubl
     }
     operations += p.floating_point_operations() * static_cast<double>(p.count);
     of_fastest += 1e3 * *std::min_element(seconds.begin(), seconds.end() - 1) * static_cast<double>(p.count);
-    as_taken += 1e3 * (blas::by_kernel(p.a, p.b, p.m, p.n, p.k) ? seconds.back() : seconds.front()) *
-                static_cast<double>(p.count);
+    as_taken += 1e3 * (p.computed_by() == "library" ? seconds.front() : seconds.back()) * static_cast<double>(p.count);
     print_row(p.name(), gflops, fmt::format("{:.0f}", peak));
   }
   print_row("**all of a step, ms**", step, fmt::format("{:.1f}", 1e-6 * operations / peak));
@@ -166,8 +165,13 @@ int run(const std::vector<std::string>& names) {
   fmt::print(
       "GFLOP/s of one thread, the fastest of many repeats in turn, matrices in the cache where they fit. {}; {}; ",
       processor, blas::description());
-  fmt::print("oneDNN {}.{}.{}; libxsmm passes large ones on to OpenBLAS. One core's peak is {:.0f} GFLOP/s.\n",
-             onednn->major, onednn->minor, onednn->patch, peak);
+  fmt::print(
+      "oneDNN {}.{}.{}; libxsmm passes large ones on to OpenBLAS. One core's peak is {:.0f} GFLOP/s. Commit {}.\n\n",
+      onednn->major, onednn->minor, onednn->patch, peak, git_commit());
+  fmt::print(
+      "Products of heads of up to 32 queries and keys stand here one by one; a step computes such a head as a whole, "
+      "in\n"
+      "registers.\n");
   for (const std::string& name : names) print_shape(all, find_bench_shape(name), peak);
   return 0;
 }

@@ -1,10 +1,12 @@
 #include "experiments/commands/bench/bench_products.hpp"
 
 #include "autograd/blas.hpp"
+#include "autograd/kernels/attention.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace surd {
 namespace {
@@ -13,6 +15,9 @@ using blas::library_gemm;
 
 constexpr auto no = blas::Transpose::no;
 constexpr auto yes = blas::Transpose::yes;
+
+/// What makes two products the same kind.
+auto kind(const Product& p) { return std::tie(p.a, p.b, p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.of_short_head); }
 
 }  // namespace
 
@@ -37,17 +42,20 @@ StepProducts::StepProducts(const BenchShape& shape) {
   if (target % rows > 0) projections.push_back({target % rows, d, shape.vocabulary, 1});
 }
 
-std::string Product::name() const {
-  const auto letter = [](blas::Transpose t) { return t == no ? 'N' : 'T'; };
-  return fmt::format("{}{} {} x {} x {}", letter(a), letter(b), m, n, k);
+char letter(blas::Transpose transpose) { return transpose == no ? 'N' : 'T'; }
+
+std::string Product::computed_by() const {
+  return of_short_head ? "head kernel" : blas::by_kernel(a, b, m, n, k) ? "kernel" : "library";
 }
+
+std::string Product::name() const { return fmt::format("{}{} {} x {} x {}", letter(a), letter(b), m, n, k); }
 
 std::vector<Product> products_of(const BenchShape& shape) {
   const StepProducts sizes(shape);
   std::vector<Product> products;
   const auto add = [&](const Product& product) {
     const auto same = std::find_if(products.begin(), products.end(),
-                                   [&](const Product& other) { return other.name() == product.name(); });
+                                   [&](const Product& other) { return kind(other) == kind(product); });
     if (same == products.end())
       products.push_back(product);
     else
@@ -61,9 +69,10 @@ std::vector<Product> products_of(const BenchShape& shape) {
   const std::size_t d = shape.d_model, head = d / shape.heads;
   for (const auto& [queries, keys, modules] : sizes.attentions) {
     const std::size_t row = (keys + 15) / 16 * 16, count = 2 * modules * shape.batch_size * shape.heads;
-    add({no, yes, queries, keys, head, d, d, row, count});  // Q K^T, dO V^T
-    add({no, no, queries, head, keys, row, d, d, count});   // P V, dS K
-    add({yes, no, keys, head, queries, row, d, d, count});  // P^T dO, dS^T Q
+    const bool is_short = kernels::is_short_head({queries, keys, head, head, row, 1});
+    add({no, yes, queries, keys, head, d, d, row, count, is_short});  // Q K^T, dO V^T
+    add({no, no, queries, head, keys, row, d, d, count, is_short});   // P V, dS K
+    add({yes, no, keys, head, queries, row, d, d, count, is_short});  // P^T dO, dS^T Q
   }
   return products;
 }

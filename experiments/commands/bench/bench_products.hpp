@@ -31,13 +31,19 @@ struct StepProducts {
 struct Product {
   blas::Transpose a, b;
   std::size_t m, n, k, lda, ldb, ldc, count;
+  bool of_short_head = false;  ///< which kernels/attention.hpp computes as a whole, in registers
 
   /// E.g. "NT 768 x 64 x 32".
   std::string name() const;
+  /// Who computes it in a step: "library", "kernel" or "head kernel".
+  std::string computed_by() const;
   double floating_point_operations() const { return 2.0 * static_cast<double>(m * n * k); }
   std::size_t elements_of_a() const { return (a == blas::Transpose::no ? m : k) * lda; }
   std::size_t elements_of_b() const { return (b == blas::Transpose::no ? k : n) * ldb; }
 };
+
+/// N or T, as BLAS calls them.
+char letter(blas::Transpose transpose);
 
 /// Those of a step, each kind once.
 std::vector<Product> products_of(const BenchShape& shape);

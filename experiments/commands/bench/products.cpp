@@ -62,20 +62,19 @@ int bench_products_command(const BenchProductsArguments& arguments) {
                "ratio", "a step takes");
   for (const Product& p : products_of(shape)) {
     const Speeds speeds = speeds_of(p, arguments.seconds);
-    const char* taken = blas::by_kernel(p.a, p.b, p.m, p.n, p.k) ? "kernel" : "library";
     if (arguments.json)
       fmt::print("{}\n", Json{{"config", shape.name},
                               {"product", p.name()},
                               {"library_gflops", rounded(speeds.library, 0.1)},
                               {"kernel_gflops", rounded(speeds.kernel, 0.1)},
                               {"peak_gflops", rounded(peak, 0.1)},
-                              {"taken", taken},
+                              {"taken", p.computed_by()},
                               {"blas", blas::description()},
                               {"core", blas::core_name()}}
                              .dump());
     else
       fmt::print("{:<24} {:>8.1f} {:>8.1f} {:>8.2f}  {}\n", p.name(), speeds.library, speeds.kernel,
-                 speeds.kernel / speeds.library, taken);
+                 speeds.kernel / speeds.library, p.computed_by());
   }
   return exit_done;
 }
