@@ -1,6 +1,7 @@
 #include "train/probe/attention_statistics.hpp"
 
 #include "autograd/blas.hpp"
+#include "autograd/kernels/elementwise.hpp"
 #include "train/probe/statistics.hpp"
 
 #include <fmt/format.h>
@@ -28,42 +29,54 @@ struct Rows {
   std::size_t heads, queries, count, width;
 };
 
-/// One T for the whole layer and one a head.
-template <class T>
-class Groups {
- public:
-  Groups(bool with_heads, std::size_t heads) : groups_(1 + (with_heads ? heads : 0)) {}
+/// Numbers that wait for their mean and quantiles.
+struct Numbers {
+  std::vector<double> values;
 
-  /// add(group) for the layer and for the head.
-  template <class Add>
-  void each(std::size_t head, const Add& add) {
-    add(groups_[0]);
-    if (groups_.size() > 1) add(groups_[1 + head]);
-  }
-  /// report(name, group) for all of them.
-  template <class Write>
-  void write(const std::string& what, const Write& write_one) const {
-    write_one(what, groups_[0]);
-    for (std::size_t i = 1; i < groups_.size(); ++i) write_one(fmt::format("{}.head{}", what, i - 1), groups_[i]);
-  }
-
- private:
-  std::vector<T> groups_;
+  void add(const Numbers& others) { values.insert(values.end(), others.values.begin(), others.values.end()); }
 };
 
 /// Sums over rows of weights.
 struct Weights {
-  std::vector<double> entropies;
+  Numbers entropies;
   double rows = 0, saturated = 0, impurity = 0;
+
+  void add(const Weights& others) {
+    entropies.add(others.entropies);
+    rows += others.rows;
+    saturated += others.saturated;
+    impurity += others.impurity;
+  }
 };
 
-using Norms = Groups<std::vector<double>>;
+/// One T a head; one for all where there are no heads.
+template <class T>
+class Groups {
+ public:
+  Groups(bool with_heads, std::size_t heads) : with_heads_(with_heads), groups_(with_heads ? heads : 1) {}
 
-void report_norms(const std::string& what, const Norms& norms, const StatisticSink& report) {
-  norms.write(what, [&](const std::string& name, const std::vector<double>& values) {
-    report(name, "mean", mean(values));
-    report(name, "median", quantile(values, 0.5));
-    report(name, "p95", quantile(values, 0.95));
+  T& operator[](std::size_t head) { return groups_[with_heads_ ? head : 0]; }
+
+  /// write_one(name, group) for the whole layer, and then for each head.
+  template <class Write>
+  void write(const std::string& what, const Write& write_one) const {
+    T layer;
+    for (const T& group : groups_) layer.add(group);
+    write_one(what, layer);
+    for (std::size_t h = 0; with_heads_ && h < groups_.size(); ++h)
+      write_one(fmt::format("{}.head{}", what, h), groups_[h]);
+  }
+
+ private:
+  bool with_heads_;
+  std::vector<T> groups_;
+};
+
+void report_norms(const std::string& what, const Groups<Numbers>& norms, const StatisticSink& report) {
+  norms.write(what, [&](const std::string& name, const Numbers& group) {
+    report(name, "mean", mean(group.values));
+    report(name, "median", quantile(group.values, 0.5));
+    report(name, "p95", quantile(group.values, 0.95));
   });
 }
 
@@ -94,10 +107,10 @@ void report_scores(const Tensor& scores, const PositionFilter& counts, const Sta
   for (std::size_t r = 0; r < rows.count; ++r) {
     if (!rows.counts(counts, r)) continue;
     const Real* row = scores.data() + r * rows.width;
-    groups.each(rows.head(r), [&](Moments& moments) {
-      for (std::size_t i = 0; i < rows.width; ++i)
-        if (!std::isnan(row[i])) moments.add(static_cast<double>(row[i]));
-    });
+    Moments moments;  // in registers
+    for (std::size_t i = 0; i < rows.width; ++i)
+      if (!std::isnan(row[i])) moments.add(static_cast<double>(row[i]));
+    groups[rows.head(r)].add(moments);
   }
   groups.write("scores", [&](const std::string& name, const Moments& moments) {
     report(name, "std", moments.std());
@@ -109,14 +122,16 @@ void report_weights(const Tensor& weights, const AttentionShape& shape, const Po
                     const StatisticSink& report) {
   const Rows rows(weights);
   Groups<Weights> groups(rows.with_heads, rows.heads);
+  Tensor logs(weights.shape());
+  kernels::log(weights.data(), logs.data(), weights.size());
   for (std::size_t r = 0; r < rows.count; ++r) {
     if (!rows.counts(counts, r)) continue;
     double entropy = 0, squares = 0, max = 0;
     std::size_t with_weight = 0;
-    for (const Real* p = weights.data() + r * rows.width; p != weights.data() + (r + 1) * rows.width; ++p) {
-      if (*p <= 0) continue;
-      const auto weight = static_cast<double>(*p);
-      entropy -= weight * std::log(weight);
+    for (std::size_t i = r * rows.width; i < (r + 1) * rows.width; ++i) {
+      const auto weight = static_cast<double>(weights.data()[i]);
+      if (weight <= 0) continue;
+      entropy -= weight * static_cast<double>(logs.data()[i]);
       squares += weight * weight;
       max = std::max(max, weight);
       ++with_weight;
@@ -124,17 +139,16 @@ void report_weights(const Tensor& weights, const AttentionShape& shape, const Po
     // A weight may underflow to zero, so that only the scores tell which keys are hidden.
     const std::size_t visible = shape.visible.size() == rows.count ? shape.visible[r] : with_weight;
     if (visible < 2) continue;
-    groups.each(rows.head(r), [&](Weights& sums) {
-      sums.entropies.push_back(entropy / std::log(static_cast<double>(visible)));
-      ++sums.rows;
-      sums.saturated += max > 0.99 ? 1 : 0;
-      sums.impurity += 1 - squares;
-    });
+    Weights& sums = groups[rows.head(r)];
+    sums.entropies.values.push_back(entropy / std::log(static_cast<double>(visible)));
+    ++sums.rows;
+    sums.saturated += max > 0.99 ? 1 : 0;
+    sums.impurity += 1 - squares;
   }
   groups.write("weights", [&](const std::string& name, const Weights& sums) {
     const double n = std::max(1.0, sums.rows);
-    report(name, "entropy", mean(sums.entropies));
-    report(name, "entropy_p10", quantile(sums.entropies, 0.1));
+    report(name, "entropy", mean(sums.entropies.values));
+    report(name, "entropy_p10", quantile(sums.entropies.values, 0.1));
     report(name, "saturated", sums.saturated / n);
     report(name, "gini_impurity", sums.impurity / n);
   });
@@ -144,11 +158,10 @@ void report_scores_gradient(const Tensor& gradient, const AttentionShape& shape,
                             const StatisticSink& report) {
   const Rows rows(gradient);
   if (shape.visible.size() != rows.count) return;
-  Norms norms(rows.with_heads, rows.heads);
+  Groups<Numbers> norms(rows.with_heads, rows.heads);
   for (std::size_t r = 0; r < rows.count; ++r) {
     if (!rows.counts(counts, r) || shape.visible[r] < 2) continue;
-    const double length = norm(gradient.data() + r * rows.width, rows.width);
-    norms.each(rows.head(r), [&](std::vector<double>& values) { values.push_back(length); });
+    norms[rows.head(r)].values.push_back(norm(gradient.data() + r * rows.width, rows.width));
   }
   report_norms("scores_gradient", norms, report);
 }
@@ -160,14 +173,13 @@ void report_query_gradient(const Tensor& gradient, const AttentionShape& shape, 
       shape.visible.size() != places * shape.heads)
     return;
   const std::size_t width = row_length(gradient) / shape.heads;
-  Norms norms(true, shape.heads);
+  Groups<Numbers> norms(true, shape.heads);
   for (std::size_t place = 0; place < places; ++place) {
     const std::size_t b = place / shape.queries, t = place % shape.queries;
     if (!counts(b, t)) continue;
     for (std::size_t h = 0; h < shape.heads; ++h) {
       if (shape.visible[(b * shape.heads + h) * shape.queries + t] < 2) continue;
-      const double length = norm(gradient.data() + (place * shape.heads + h) * width, width);
-      norms.each(h, [&](std::vector<double>& values) { values.push_back(length); });
+      norms[h].values.push_back(norm(gradient.data() + (place * shape.heads + h) * width, width));
     }
   }
   report_norms("query_gradient", norms, report);

@@ -33,11 +33,11 @@ double quantile(std::vector<double> values, double q) {
   return share == 0 || above == *below ? *below : *below + share * (above - *below);  // they may be infinite
 }
 
-void Moments::add(double value) {
-  ++count;
-  sum += value;
-  squares += value * value;
-  max = std::max(max, value);
+void Moments::add(const Moments& others) {
+  count += others.count;
+  sum += others.sum;
+  squares += others.squares;
+  max = std::max(max, others.max);
 }
 
 double Moments::std() const {

@@ -2,6 +2,7 @@
 
 #include "autograd/tensor.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <vector>
@@ -31,7 +32,13 @@ double quantile(std::vector<double> values, double q);
 struct Moments {
   double count = 0, sum = 0, squares = 0, max = -std::numeric_limits<double>::infinity();
 
-  void add(double value);
+  void add(double value) {
+    ++count;
+    sum += value;
+    squares += value * value;
+    max = std::max(max, value);
+  }
+  void add(const Moments& others);
   double std() const;  ///< 0 where there are none
 };
 
