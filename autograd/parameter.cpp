@@ -7,6 +7,16 @@
 
 namespace surd {
 
+void GradientSum::take(GradientSum& other) {
+  if (other.empty) return;
+  if (empty)
+    std::swap(sum, other.sum);
+  else
+    kernels::accumulate(other.sum.data(), sum.data(), sum.size());
+  empty = false;
+  other.empty = true;
+}
+
 Parameter& ParameterSet::add(std::string name, Tensor value) {
   for (const Parameter& other : parameters_) expect(other.name != name, "ParameterSet", "'{}' exists already", name);
   Tensor gradient = empty_like(value);
@@ -45,21 +55,6 @@ std::vector<GradientSum> ParameterSet::make_gradients() const {
   std::vector<GradientSum> gradients;
   for (const Parameter& parameter : parameters_) gradients.push_back({empty_like(parameter.value), true});
   return gradients;
-}
-
-void ParameterSet::add_gradients(std::vector<GradientSum>& gradients) {
-  expect(gradients.size() == size(), "ParameterSet", "{} gradients for {} parameters", gradients.size(), size());
-  for (Parameter& parameter : parameters_) {
-    GradientSum& from = gradients[parameter.index];
-    GradientSum& to = parameter.gradient;
-    if (from.empty) continue;
-    if (to.empty)
-      std::swap(to.sum, from.sum);
-    else
-      kernels::accumulate(from.sum.data(), to.sum.data(), to.sum.size());
-    to.empty = false;
-    from.empty = true;
-  }
 }
 
 }  // namespace surd

@@ -15,6 +15,9 @@ namespace surd {
 struct GradientSum {
   Tensor sum;
   bool empty = true;
+
+  /// Adds a sum of the same shape and empties it.
+  void take(GradientSum& other);
 };
 
 /// A trained tensor. Its name is the path of the module that owns it and a last word:
@@ -65,9 +68,6 @@ class ParameterSet {
 
   /// Empty gradient sums of the same shapes, for a replica that works beside the parameters' own.
   std::vector<GradientSum> make_gradients() const;
-
-  /// Adds a replica's gradients to the parameters' own and empties them.
-  void add_gradients(std::vector<GradientSum>& gradients);
 
  private:
   explicit ParameterSet(bool only_counts) : only_counts_(only_counts) {}

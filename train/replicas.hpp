@@ -3,13 +3,12 @@
 #include "data/batch.hpp"
 #include "layers/transformer.hpp"
 #include "train/ranks/ranks.hpp"
+#include "train/replica_threads.hpp"
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace surd {
@@ -34,13 +33,16 @@ class Replicas {
   /// `ranks`, if there are any, must outlive it. Throws Error where the system has not so many threads, std::bad_alloc
   /// where it has not the memory.
   Replicas(const Transformer& model, ParameterSet& parameters, std::size_t count, Ranks* ranks = nullptr);
-  ~Replicas();
   Replicas(const Replicas&) = delete;
   Replicas& operator=(const Replicas&) = delete;
 
   /// Adds the batch's gradients to the parameters' own; returns its share of the loss. Where that is not finite, the
   /// gradients are not to be used, and non_finite() names the first value that is not. Throws RankLost.
   double accumulate(const Batch& batch, const PassArguments& arguments);
+
+  /// work(parameter) for each parameter: in their order on this thread or, where there are many elements, by several
+  /// replicas' threads at once.
+  void each_parameter(const std::function<void(Parameter&)>& work);
 
   const std::string& non_finite() const { return non_finite_; }
   /// Whether a process was told to stop, as the last pass said; the same on all ranks.
@@ -52,30 +54,23 @@ class Replicas {
     std::vector<GradientSum> gradients;  // of the first replica: none, it adds to the parameters' own
     double loss = 0;
     std::string non_finite;
-    std::exception_ptr error;
   };
 
-  void end_threads();
-  void work(std::size_t index);
   void run(std::size_t index);
 
   const Transformer& model_;
   ParameterSet& parameters_;
   Ranks* ranks_;
+  bool worth_sharing_;                              // what is done once a parameter
   std::function<void(std::size_t)> gradient_done_;  // sends gradients while backward goes on
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::string non_finite_;
   bool stop_ = false;
 
-  // The round under way: workers wait for `round_` to change, and the caller for `running_` to reach 0.
+  // The pass under way.
   std::vector<Batch> slices_;
   PassArguments arguments_{};
-  std::mutex mutex_;
-  std::condition_variable start_, done_;
-  std::uint64_t round_ = 0;
-  std::size_t running_ = 0;
-  bool quit_ = false;
-  std::vector<std::thread> threads_;
+  ReplicaThreads threads_;
 };
 
 }  // namespace surd

@@ -7,30 +7,38 @@
 namespace surd {
 namespace {
 
-/// Global norm of the gradients. Throws Diverged naming the first parameter whose gradient is not finite.
-double gradient_norm(const ParameterSet& parameters, std::uint64_t update) {
-  double squares = 0;
-  for (const Parameter& parameter : parameters) {
-    if (parameter.gradient.empty) continue;
-    const Tensor& gradient = parameter.gradient.sum;
-    const auto contribution = static_cast<double>(kernels::dot(gradient.data(), gradient.data(), gradient.size()));
-    if (!std::isfinite(contribution)) throw Diverged(update, "the gradient of " + parameter.name);
-    squares += contribution;
-  }
-  return std::sqrt(squares);
-}
-
-/// Throws Diverged where the update itself overflowed, so that it does not go into a checkpoint.
-void expect_finite(const ParameterSet& parameters, std::uint64_t update) {
-  for (const Parameter& parameter : parameters)
-    if (!all_finite(parameter.value)) throw Diverged(update, parameter.name);
-}
-
 double clip_scale(double norm, const std::optional<double>& clip_norm) {
   return clip_norm && norm > *clip_norm ? *clip_norm / (norm + 1e-6) : 1;
 }
 
 }  // namespace
+
+double Updater::gradient_norm(std::uint64_t update) {
+  std::vector<double> squares(training_.parameters.size(), 0);
+  replicas_.each_parameter([&](const Parameter& parameter) {
+    if (parameter.gradient.empty) return;
+    const Tensor& gradient = parameter.gradient.sum;
+    squares[parameter.index] = static_cast<double>(kernels::dot(gradient.data(), gradient.data(), gradient.size()));
+  });
+  double sum = 0;
+  for (const Parameter& parameter : training_.parameters) {
+    if (!std::isfinite(squares[parameter.index])) throw Diverged(update, "the gradient of " + parameter.name);
+    sum += squares[parameter.index];
+  }
+  return std::sqrt(sum);
+}
+
+void Updater::step(double schedule_factor, double gradient_scale, std::uint64_t update) {
+  Optimizer& optimizer = training_.optimizer;
+  std::vector<char> overflowed(training_.parameters.size(), 0);
+  optimizer.begin_step();
+  replicas_.each_parameter([&](Parameter& parameter) {
+    optimizer.step_parameter(parameter, schedule_factor, gradient_scale);
+    overflowed[parameter.index] = all_finite(parameter.value) ? 0 : 1;  // looked at while it is in a cache
+  });
+  for (const Parameter& parameter : training_.parameters)
+    if (overflowed[parameter.index] != 0) throw Diverged(update, parameter.name);
+}
 
 UpdateRecord Updater::update(const std::vector<Batch>& batches, std::uint64_t number, std::uint64_t epoch,
                              TrainListener& listener) {
@@ -57,14 +65,12 @@ UpdateRecord Updater::update(const std::vector<Batch>& batches, std::uint64_t nu
   book("replicas");
 
   listener.gradients(number, training_.parameters);
-  record.gradient_norm = gradient_norm(training_.parameters, number);
+  record.gradient_norm = gradient_norm(number);
   book("gradient norm");
   const double factor = training_.schedule.factor(number);
   record.learning_rate = training_.optimizer.learning_rate() * factor;
-  training_.optimizer.step(factor, clip_scale(record.gradient_norm, options_.clip_norm));
+  step(factor, clip_scale(record.gradient_norm, options_.clip_norm), number);
   book("optimizer");
-  expect_finite(training_.parameters, number);
-  book("finite parameters");
   return record;
 }
 

@@ -28,6 +28,10 @@ class Updater {
   bool stop() const { return replicas_.stop(); }
 
  private:
+  /// Global norm of the gradients. Throws Diverged naming the first parameter whose gradient is not finite.
+  double gradient_norm(std::uint64_t update);
+  /// The optimizer's step. Throws Diverged where it overflowed, so that it does not go into a checkpoint.
+  void step(double schedule_factor, double gradient_scale, std::uint64_t update);
   void book(const char* what) {
     if (profile_ != nullptr) profile_->book(what);
   }

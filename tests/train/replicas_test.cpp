@@ -307,6 +307,58 @@ TEST_CASE("wherever memory runs out, the threads that run already are ended") {
   CHECK(std::isfinite(replicas.accumulate(batch, {0, 1, 1, 1})));
 }
 
+/// A model with so many parameters that the threads of several replicas share what is done with each.
+TransformerOptions large_options() {
+  TransformerOptions options = test::toy_options();
+  options.d_model = 64;
+  options.feed_forward = test::feed_forward({1024});
+  return options;
+}
+
+TEST_CASE("every parameter has its turn once, and what one of them throws arrives") {
+  for (const TransformerOptions& options : {test::toy_options(), large_options()})
+    for (const std::size_t count : {1, 2, 3}) {
+      Toy toy(toy_vocabulary, options);
+      Replicas replicas(toy.transformer, toy.parameters, count);
+      std::vector<int> turns(toy.parameters.size(), 0);
+      replicas.each_parameter([&](const Parameter& parameter) { ++turns[parameter.index]; });
+      CHECK(turns == std::vector<int>(toy.parameters.size(), 1));
+      const std::size_t last = toy.parameters.size() - 1;
+      CHECK(message_of([&] {
+              replicas.each_parameter(
+                  [&](const Parameter& parameter) { expect(parameter.index != last, "parameter", "has no turn"); });
+            }) == "parameter: has no turn");
+      const Batch batch = batch_of(6);
+      CHECK(std::isfinite(replicas.accumulate(batch, pass(batch))));
+    }
+}
+
+TEST_CASE("replicas that share the parameters add the same bits as one after the other") {
+  const Batch batch = batch_of(7);
+  Toy toy(toy_vocabulary, large_options());
+  REQUIRE(toy.parameters.element_count() > std::size_t{1} << 18);
+  Replicas replicas(toy.transformer, toy.parameters, 3);
+  replicas.accumulate(batch, pass(batch));
+  const std::vector<Tensor> together = gradients_of(toy.parameters);
+
+  // The three slices of rows on one replica each, added here.
+  Toy alone(toy_vocabulary, large_options());
+  Replicas one(alone.transformer, alone.parameters, 1);
+  std::vector<Tensor> sums;
+  for (std::size_t i = 0; i < 3; ++i) {
+    alone.parameters.clear_gradients();
+    one.accumulate(batch.slice(batch.size * i / 3, batch.size * (i + 1) / 3), pass(batch));
+    const std::vector<Tensor> part = gradients_of(alone.parameters);
+    for (std::size_t p = 0; p < part.size(); ++p) {
+      if (i == 0)
+        sums.push_back(part[p]);
+      else
+        for (std::size_t e = 0; e < part[p].size(); ++e) sums[p].data()[e] += part[p].data()[e];
+    }
+  }
+  CHECK(same_bits(together, sums));
+}
+
 TEST_CASE("there must be a replica") {
   Toy toy(toy_vocabulary);
   CHECK_THROWS_AS(Replicas(toy.transformer, toy.parameters, 0), Error);

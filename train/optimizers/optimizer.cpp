@@ -67,13 +67,15 @@ Optimizer::Optimizer(ParameterSet& parameters, const OptimizerOptions& options, 
 }
 
 void Optimizer::step(double schedule_factor, double gradient_scale) {
-  ++updates_;
-  for (Parameter& parameter : parameters_) {
-    if (parameter.gradient.empty) continue;
-    const Settings& settings = settings_[parameter.index];
-    update(parameter, {options_.learning_rate * schedule_factor * settings.learning_rate_multiplier, settings.epsilon,
-                       settings.weight_decay, gradient_scale});
-  }
+  begin_step();
+  for (Parameter& parameter : parameters_) step_parameter(parameter, schedule_factor, gradient_scale);
+}
+
+void Optimizer::step_parameter(Parameter& parameter, double schedule_factor, double gradient_scale) {
+  if (parameter.gradient.empty) return;
+  const Settings& settings = settings_[parameter.index];
+  update(parameter, {options_.learning_rate * schedule_factor * settings.learning_rate_multiplier, settings.epsilon,
+                     settings.weight_decay, gradient_scale});
 }
 
 std::size_t Optimizer::add_slot(std::string name) {

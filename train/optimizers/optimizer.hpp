@@ -60,6 +60,10 @@ class Optimizer {
   /// without a gradient stay. Gradients are left as they are.
   void step(double schedule_factor, double gradient_scale);
 
+  /// The same in parts, for several threads: begin_step(), and then step_parameter() for each parameter.
+  void begin_step() { ++updates_; }
+  void step_parameter(Parameter& parameter, double schedule_factor, double gradient_scale);
+
   /// What must be saved with the parameters to go on: updates() and these tensors, one a parameter in each slot, in the
   /// order of the parameters, mostly in their shapes.
   struct Slot {
@@ -83,11 +87,11 @@ class Optimizer {
     double weight_decay;
     double gradient_scale;
   };
-  /// Changes one parameter and its slots: called once an update for each parameter that has a gradient, in the order of
-  /// the parameters, after updates() has counted this update (it is 1 in the first). `step.rate` is final: it is not to
-  /// be multiplied by the schedule or the group again. The gradient, `parameter.gradient.sum`, must be taken times
-  /// `step.gradient_scale`, and left as it is. Slots are zeros before the first call, and hold all that the next call
-  /// depends on: nothing else goes into a checkpoint.
+  /// Changes one parameter and its slots: called once an update for each parameter that has a gradient, after updates()
+  /// has counted this update (it is 1 in the first); for several parameters at once, by different threads, where there
+  /// are replicas. `step.rate` is final: it is not to be multiplied by the schedule or the group again. The gradient,
+  /// `parameter.gradient.sum`, must be taken times `step.gradient_scale`, and left as it is. Slots are zeros before the
+  /// first call, and hold all that the next call depends on: nothing else goes into a checkpoint.
   virtual void update(Parameter& parameter, const Step& step) = 0;
 
   /// Adds a slot of zeros in the parameters' shapes; returns its index.
