@@ -4,7 +4,8 @@
 #include <new>
 
 /// Caching allocator behind every Tensor. A training step asks for the same sizes as the steps before it, so blocks go
-/// back to free lists, never to the system: once a run has seen its shapes, it asks the system for nothing.
+/// back to free lists, never to the system: once the threads of a run have seen its shapes, it asks the system for
+/// nothing.
 namespace surd::pool {
 
 /// At least `bytes` bytes, aligned to 64. A new block is larger than asked for by less than a sixteenth, or less than

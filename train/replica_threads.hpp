@@ -33,7 +33,7 @@ class ReplicaThreads {
 
   // The job under way: threads wait for `round_` to change, and the caller for `running_` to reach 0.
   const std::function<void(std::size_t)>* job_ = nullptr;
-  std::vector<std::exception_ptr> errors_;  // a thread
+  std::vector<std::exception_ptr> errors_;  // one a thread
   std::mutex mutex_;
   std::condition_variable start_, done_;
   std::uint64_t round_ = 0;

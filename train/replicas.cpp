@@ -7,18 +7,12 @@
 #include <cmath>
 
 namespace surd {
-namespace {
-
-/// Elements of parameters for which it takes less time to wake the other threads than to pass over them alone.
-constexpr std::size_t worth_waking_for = std::size_t{1} << 18;
-
-}  // namespace
 
 Replicas::Replicas(const Transformer& model, ParameterSet& parameters, std::size_t count, Ranks* ranks)
     : model_(model),
       parameters_(parameters),
       ranks_(ranks),
-      worth_sharing_(parameters.element_count() >= worth_waking_for),
+      share_parameters_(count > 1 && parameters.element_count() >= least_shared),
       threads_(count) {
   if (ranks_ != nullptr && count == 1) gradient_done_ = [this](std::size_t index) { ranks_->ready(index); };
   for (std::size_t i = 0; i < count; ++i) {
@@ -52,7 +46,7 @@ void Replicas::run(std::size_t index) {
 }
 
 void Replicas::each_parameter(const std::function<void(Parameter&)>& work) {
-  if (threads_.count() == 1 || !worth_sharing_) {
+  if (!share_parameters_) {
     for (Parameter& parameter : parameters_) work(parameter);
     return;
   }

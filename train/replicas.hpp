@@ -40,9 +40,13 @@ class Replicas {
   /// gradients are not to be used, and non_finite() names the first value that is not. Throws RankLost.
   double accumulate(const Batch& batch, const PassArguments& arguments);
 
-  /// work(parameter) for each parameter: in their order on this thread or, where there are many elements, by several
-  /// replicas' threads at once.
+  /// work(parameter) for each parameter: in their order on this thread or, where there are at least `least_shared`
+  /// elements, by the threads of all replicas in any order. Throws what one of these calls has thrown; others may have
+  /// been made nevertheless.
   void each_parameter(const std::function<void(Parameter&)>& work);
+
+  /// With fewer elements it takes longer to wake the other threads than to pass over the parameters alone.
+  static constexpr std::size_t least_shared = std::size_t{1} << 18;
 
   const std::string& non_finite() const { return non_finite_; }
   /// Whether a process was told to stop, as the last pass said; the same on all ranks.
@@ -61,7 +65,7 @@ class Replicas {
   const Transformer& model_;
   ParameterSet& parameters_;
   Ranks* ranks_;
-  bool worth_sharing_;                              // what is done once a parameter
+  bool share_parameters_;                           // among the threads
   std::function<void(std::size_t)> gradient_done_;  // sends gradients while backward goes on
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::string non_finite_;

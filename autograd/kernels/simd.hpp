@@ -49,7 +49,7 @@ SURD_INLINE inline void exp(Batch (&x)[n]) {
   unroll<n>([&](auto i) SURD_INLINE { x[i] = exp(x[i]); });
 }
 #else
-/// x 2^k, for x near 1 and a whole k up to 128; 0 where k < -126, also where x is NaN. A NaN of k gives x.
+/// times_power_of_two() for every processor.
 inline Batch times_power_by_bits(Batch x, Batch k) {
   // Half of k is added to the exponent of x. 2 to the power of the rest is a factor, which overflows.
   using Integers = xsimd::batch<std::int32_t>;
@@ -58,6 +58,7 @@ inline Batch times_power_by_bits(Batch x, Batch k) {
   const Batch product = xsimd::bitwise_cast<Batch>(bits) * xsimd::bitwise_cast<Batch>((whole - half + 127) << 23);
   return xsimd::select(k < Batch(-126), Batch(0), product);
 }
+/// x 2^k, for x near 1 and a whole k up to 128; 0 where k < -126, also where x is NaN. Where k is NaN, x must be.
 inline Batch times_power_of_two(Batch x, Batch k) {
 #ifdef __AVX512F__
   return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(k, Batch(-126), _CMP_NLT_UQ), x, k);
@@ -67,10 +68,10 @@ inline Batch times_power_of_two(Batch x, Batch k) {
 }
 
 /// e^x within 1.1 ulp, of several registers by turns, because each step waits for the one before; infinite above 88.72,
-/// and 0 below -87.68: the products of what is smaller, no normal number, take some processors very long. With whole k
-/// and |r| <= log(2) / 2, e^x = e^(k log 2 + r) = 2^k e^r; log 2 is the sum of two numbers, of which the first times k
-/// is exact (Cody & Waite, Software Manual for the Elementary Functions, 1980, chapter 6). The polynomial is the one of
-/// degree 6, 1 + r + ..., whose largest relative error in that range is least: 3e-9.
+/// and 0 below -87.68, where it is no normal number any more: some processors take very long for products of such. With
+/// whole k and |r| <= log(2) / 2, e^x = e^(k log 2 + r) = 2^k e^r; log 2 is the sum of two numbers, of which the first
+/// times k is exact (Cody & Waite, Software Manual for the Elementary Functions, 1980, chapter 6). The polynomial is
+/// the one of degree 6, 1 + r + ..., whose largest relative error in that range is least: 3e-9.
 template <std::size_t n>
 SURD_INLINE inline void exp(Batch (&x)[n]) {
   const Batch highest(89);  // finite, and e^x is not; a NaN passes, as the second argument of min()

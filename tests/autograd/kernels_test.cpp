@@ -212,7 +212,7 @@ TEST_CASE("activations at the ends of the range") {
   const double below = static_cast<Real>(edge - 0.1);
   CHECK(at(kernels::exp, below) == doctest::Approx(std::exp(below)).epsilon(8 * eps));
   CHECK(at(kernels::exp, edge + 0.1) == inf);
-  // Below half the least normal number all is 0.
+  // Half the least normal number, and less, is 0.
   const double least = std::log(static_cast<double>(std::numeric_limits<Real>::min()));
   CHECK(at(kernels::exp, least - 0.7) == 0);
   CHECK(at(kernels::exp, -1e30) == 0);

@@ -43,7 +43,7 @@ struct Library {
 /// The transpose of the product by a function that takes its matrices column by column, as BLAS does in Fortran.
 template <class Function>
 void by_columns(Function* sgemm, const Product& p, const Real* a, const Real* b, Real* c) {
-  const char ta = letter(p.a), tb = letter(p.b);
+  const char ta = transpose_letter(p.a), tb = transpose_letter(p.b);
   const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
   const int lda = static_cast<int>(p.lda), ldb = static_cast<int>(p.ldb), ldc = static_cast<int>(p.ldc);
   const float one = 1, zero = 0;
@@ -57,8 +57,8 @@ std::vector<Library> libraries() {
                  }});
   all.push_back({"oneDNN", [](const Product& p, const Real* a, const Real* b, Real* c) {
                    const auto size = [](std::size_t x) { return static_cast<dnnl_dim_t>(x); };
-                   dnnl_sgemm(letter(p.a), letter(p.b), size(p.m), size(p.n), size(p.k), 1, a, size(p.lda), b,
-                              size(p.ldb), 0, c, size(p.ldc));
+                   dnnl_sgemm(transpose_letter(p.a), transpose_letter(p.b), size(p.m), size(p.n), size(p.k), 1, a,
+                              size(p.lda), b, size(p.ldb), 0, c, size(p.ldc));
                  }});
   all.push_back({"libxsmm", [](const Product& p, const Real* a, const Real* b, Real* c) {
                    by_columns(libxsmm_sgemm, p, a, b, c);
@@ -168,10 +168,7 @@ int run(const std::vector<std::string>& names) {
   fmt::print(
       "oneDNN {}.{}.{}; libxsmm passes large ones on to OpenBLAS. One core's peak is {:.0f} GFLOP/s. Commit {}.\n\n",
       onednn->major, onednn->minor, onednn->patch, peak, git_commit());
-  fmt::print(
-      "Products of heads of up to 32 queries and keys stand here one by one; a step computes such a head as a whole, "
-      "in\n"
-      "registers.\n");
+  fmt::print("Heads of up to 32 queries and keys stand here product by product; a step computes them in registers.\n");
   for (const std::string& name : names) print_shape(all, find_bench_shape(name), peak);
   return 0;
 }

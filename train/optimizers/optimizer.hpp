@@ -88,10 +88,11 @@ class Optimizer {
     double gradient_scale;
   };
   /// Changes one parameter and its slots: called once an update for each parameter that has a gradient, after updates()
-  /// has counted this update (it is 1 in the first); for several parameters at once, by different threads, where there
-  /// are replicas. `step.rate` is final: it is not to be multiplied by the schedule or the group again. The gradient,
-  /// `parameter.gradient.sum`, must be taken times `step.gradient_scale`, and left as it is. Slots are zeros before the
-  /// first call, and hold all that the next call depends on: nothing else goes into a checkpoint.
+  /// has counted this update (it is 1 in the first). With replicas and many parameters it is called for several at
+  /// once, in any order and by different threads: what does not belong to this parameter is not to be changed, nor read
+  /// where it changes. `step.rate` is final: it is not to be multiplied by the schedule or the group again. The
+  /// gradient, `parameter.gradient.sum`, must be taken times `step.gradient_scale`, and left as it is. Slots are zeros
+  /// before the first call, and hold all that the next call depends on: nothing else goes into a checkpoint.
   virtual void update(Parameter& parameter, const Step& step) = 0;
 
   /// Adds a slot of zeros in the parameters' shapes; returns its index.

@@ -30,20 +30,19 @@ struct Rows {
 };
 
 /// Numbers that wait for their mean and quantiles.
-struct Numbers {
+struct Sample {
   std::vector<double> values;
 
-  void add(const Numbers& others) { values.insert(values.end(), others.values.begin(), others.values.end()); }
+  void add(const Sample& others) { values.insert(values.end(), others.values.begin(), others.values.end()); }
 };
 
 /// Sums over rows of weights.
 struct Weights {
-  Numbers entropies;
-  double rows = 0, saturated = 0, impurity = 0;
+  Sample entropies;
+  double saturated = 0, impurity = 0;
 
   void add(const Weights& others) {
     entropies.add(others.entropies);
-    rows += others.rows;
     saturated += others.saturated;
     impurity += others.impurity;
   }
@@ -72,8 +71,8 @@ class Groups {
   std::vector<T> groups_;
 };
 
-void report_norms(const std::string& what, const Groups<Numbers>& norms, const StatisticSink& report) {
-  norms.write(what, [&](const std::string& name, const Numbers& group) {
+void report_norms(const std::string& what, const Groups<Sample>& norms, const StatisticSink& report) {
+  norms.write(what, [&](const std::string& name, const Sample& group) {
     report(name, "mean", mean(group.values));
     report(name, "median", quantile(group.values, 0.5));
     report(name, "p95", quantile(group.values, 0.95));
@@ -141,12 +140,11 @@ void report_weights(const Tensor& weights, const AttentionShape& shape, const Po
     if (visible < 2) continue;
     Weights& sums = groups[rows.head(r)];
     sums.entropies.values.push_back(entropy / std::log(static_cast<double>(visible)));
-    ++sums.rows;
     sums.saturated += max > 0.99 ? 1 : 0;
     sums.impurity += 1 - squares;
   }
   groups.write("weights", [&](const std::string& name, const Weights& sums) {
-    const double n = std::max(1.0, sums.rows);
+    const double n = std::max(1.0, static_cast<double>(sums.entropies.values.size()));
     report(name, "entropy", mean(sums.entropies.values));
     report(name, "entropy_p10", quantile(sums.entropies.values, 0.1));
     report(name, "saturated", sums.saturated / n);
@@ -158,7 +156,7 @@ void report_scores_gradient(const Tensor& gradient, const AttentionShape& shape,
                             const StatisticSink& report) {
   const Rows rows(gradient);
   if (shape.visible.size() != rows.count) return;
-  Groups<Numbers> norms(rows.with_heads, rows.heads);
+  Groups<Sample> norms(rows.with_heads, rows.heads);
   for (std::size_t r = 0; r < rows.count; ++r) {
     if (!rows.counts(counts, r) || shape.visible[r] < 2) continue;
     norms[rows.head(r)].values.push_back(norm(gradient.data() + r * rows.width, rows.width));
@@ -173,7 +171,7 @@ void report_query_gradient(const Tensor& gradient, const AttentionShape& shape, 
       shape.visible.size() != places * shape.heads)
     return;
   const std::size_t width = row_length(gradient) / shape.heads;
-  Groups<Numbers> norms(true, shape.heads);
+  Groups<Sample> norms(true, shape.heads);
   for (std::size_t place = 0; place < places; ++place) {
     const std::size_t b = place / shape.queries, t = place % shape.queries;
     if (!counts(b, t)) continue;

@@ -42,13 +42,15 @@ StepProducts::StepProducts(const BenchShape& shape) {
   if (target % rows > 0) projections.push_back({target % rows, d, shape.vocabulary, 1});
 }
 
-char letter(blas::Transpose transpose) { return transpose == no ? 'N' : 'T'; }
+char transpose_letter(blas::Transpose transpose) { return transpose == no ? 'N' : 'T'; }
 
 std::string Product::computed_by() const {
   return of_short_head ? "head kernel" : blas::by_kernel(a, b, m, n, k) ? "kernel" : "library";
 }
 
-std::string Product::name() const { return fmt::format("{}{} {} x {} x {}", letter(a), letter(b), m, n, k); }
+std::string Product::name() const {
+  return fmt::format("{}{} {} x {} x {}", transpose_letter(a), transpose_letter(b), m, n, k);
+}
 
 std::vector<Product> products_of(const BenchShape& shape) {
   const StepProducts sizes(shape);

@@ -43,7 +43,7 @@ struct Product {
 };
 
 /// N or T, as BLAS calls them.
-char letter(blas::Transpose transpose);
+char transpose_letter(blas::Transpose transpose);
 
 /// Those of a step, each kind once.
 std::vector<Product> products_of(const BenchShape& shape);
