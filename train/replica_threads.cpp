@@ -9,8 +9,9 @@
 
 namespace surd {
 
-ReplicaThreads::ReplicaThreads(std::size_t count) : errors_(count) {
+ReplicaThreads::ReplicaThreads(std::size_t count) {
   expect(count > 0, "replicas", "there must be at least one");
+  errors_.resize(count);
   try {
     for (std::size_t i = 1; i < count; ++i) threads_.emplace_back([this, i] { work(i); });
   } catch (const std::system_error& error) {
