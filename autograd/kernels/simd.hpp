@@ -22,8 +22,8 @@ using Batch = xsimd::batch<Real>;
 inline constexpr std::size_t lanes = Batch::size;
 
 #ifdef __SANITIZE_ADDRESS__
-/// As below, in a loop: nothing stays in a register here, and code that is unrolled takes a quarter of an hour to
-/// compile with all its checks.
+/// As below, in a loop: nothing stays in a register here, and code that is unrolled takes minutes more to compile with
+/// all its checks.
 template <std::size_t n, class F>
 void unroll(F f) {
   for (std::size_t i = 0; i < n; ++i) f(i);
