@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 
 namespace surd {
 namespace {
@@ -19,17 +20,51 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const Corpus& corpus, const std::v
   return tokenizer;
 }
 
-/// How often each token occurs on one side of the training split. Symbols count as if they were frequent enough.
-TokenCounts count_side(const Corpus& corpus, std::string TextPair::*side, const std::vector<std::string>& symbols,
-                       const Tokenizer& tokenizer) {
-  TokenCounts counts;
-  for (const std::string& symbol : symbols) counts[symbol] += corpus.vocabulary.min_frequency;
-  for (const std::string& token : tokenizer.all_tokens()) counts[token] += corpus.vocabulary.min_frequency;
-  for (const TextPair& pair : corpus.split("train").pairs)
-    for (const std::string& token : tokenizer.tokens(pair.*side))
-      if (!tokenizer.closed() || counts.count(token) > 0) ++counts[token];
-  return counts;
-}
+/// One side of the training split, its lines cut into tokens once, for counting and for ids: a line is a list of token
+/// numbers, in the order in which tokens are met.
+class TrainingSide {
+ public:
+  TrainingSide(const std::vector<TextPair>& pairs, std::string TextPair::*side, const Tokenizer& tokenizer) {
+    lines_.reserve(pairs.size());
+    for (const TextPair& pair : pairs) {
+      const std::vector<std::string> tokens = tokenizer.tokens(pair.*side);
+      std::vector<TokenId>& line = lines_.emplace_back();
+      line.reserve(tokens.size() + 1);  // and an eos
+      for (const std::string& token : tokens) line.push_back(number_of(token));
+    }
+  }
+
+  /// How often each token occurs. Symbols count as if they were frequent enough.
+  TokenCounts counts(const Corpus& corpus, const std::vector<std::string>& symbols, const Tokenizer& tokenizer) const {
+    TokenCounts counts;
+    for (const std::string& symbol : symbols) counts[symbol] += corpus.vocabulary.min_frequency;
+    for (const std::string& token : tokenizer.all_tokens()) counts[token] += corpus.vocabulary.min_frequency;
+    for (const auto& [token, number] : numbers_)
+      if (!tokenizer.closed() || counts.count(token) > 0) counts[token] += counts_[static_cast<std::size_t>(number)];
+    return counts;
+  }
+
+  /// The lines, with the ids of their tokens.
+  std::vector<std::vector<TokenId>> ids(const Vocabulary& vocabulary) && {
+    std::vector<TokenId> id(counts_.size());
+    for (const auto& [token, number] : numbers_) id[static_cast<std::size_t>(number)] = vocabulary.id(token);
+    for (std::vector<TokenId>& line : lines_)
+      for (TokenId& token : line) token = id[static_cast<std::size_t>(token)];
+    return std::move(lines_);
+  }
+
+ private:
+  TokenId number_of(const std::string& token) {
+    const TokenId number = numbers_.try_emplace(token, static_cast<TokenId>(counts_.size())).first->second;
+    if (static_cast<std::size_t>(number) == counts_.size()) counts_.push_back(0);
+    ++counts_[static_cast<std::size_t>(number)];
+    return number;
+  }
+
+  std::vector<std::vector<TokenId>> lines_;
+  std::unordered_map<std::string, TokenId> numbers_;
+  std::vector<std::size_t> counts_;  // of the tokens by their numbers
+};
 
 std::vector<TokenId> ids_of(const std::vector<std::string>& tokens, const Vocabulary& vocabulary) {
   std::vector<TokenId> ids;
@@ -95,21 +130,40 @@ TextCodec::TextCodec(const TextFormat& format, Vocabulary source_vocabulary, Voc
   expect(!source_tokenizer_->learns(), "subwords", "{} has learned nothing", format.subwords.name());
 }
 
-TextCodec TextCodec::build(const Corpus& corpus) {
+EncodedTraining TextCodec::encode_training(const Corpus& corpus) {
   std::vector<std::string TextPair::*> source_learns_from;
   if (!corpus.one_sided) source_learns_from.push_back(&TextPair::source);
   if (corpus.shared_vocabulary) source_learns_from.push_back(&TextPair::target);
   const SharedTokenizer of_source = tokenizer_of(corpus, source_learns_from);
   const SharedTokenizer of_target = corpus.shared_vocabulary ? of_source : tokenizer_of(corpus, {&TextPair::target});
-  TokenCounts source = count_side(corpus, &TextPair::source, corpus.source_symbols, *of_source);
-  const TokenCounts target = count_side(corpus, &TextPair::target, corpus.target_symbols, *of_target);
-  if (!corpus.shared_vocabulary)
-    return {corpus, of_source, of_target, Vocabulary::build(source, corpus.vocabulary),
-            Vocabulary::build(target, corpus.vocabulary)};
-  for (const auto& [token, count] : target) source[token] += count;
-  const Vocabulary shared = Vocabulary::build(source, corpus.vocabulary);
-  return {corpus, of_source, of_target, shared, shared};
+
+  const std::vector<TextPair>& train = corpus.split("train").pairs;
+  TrainingSide source(train, &TextPair::source, *of_source), target(train, &TextPair::target, *of_target);
+  TokenCounts source_counts = source.counts(corpus, corpus.source_symbols, *of_source);
+  const TokenCounts target_counts = target.counts(corpus, corpus.target_symbols, *of_target);
+  if (corpus.shared_vocabulary)
+    for (const auto& [token, count] : target_counts) source_counts[token] += count;
+  const Vocabulary source_vocabulary = Vocabulary::build(source_counts, corpus.vocabulary);
+  const Vocabulary target_vocabulary =
+      corpus.shared_vocabulary ? source_vocabulary : Vocabulary::build(target_counts, corpus.vocabulary);
+
+  EncodedTraining encoded{{corpus, of_source, of_target, source_vocabulary, target_vocabulary}, {}};
+  const TextCodec& codec = encoded.codec;
+  auto sources = std::move(source).ids(source_vocabulary);
+  auto targets = std::move(target).ids(target_vocabulary);
+  encoded.pairs.reserve(train.size());
+  for (std::size_t i = 0; i < train.size(); ++i) {
+    if (has_unknown(targets[i])) {  // its text is needed too
+      encoded.pairs.push_back(codec.encode(train[i]));
+      continue;
+    }
+    if (!corpus.one_sided) sources[i].push_back(Vocabulary::eos);
+    encoded.pairs.push_back({std::move(sources[i]), std::move(targets[i])});
+  }
+  return encoded;
 }
+
+TextCodec TextCodec::build(const Corpus& corpus) { return encode_training(corpus).codec; }
 
 TextCodec TextCodec::load(const std::string& directory, const TextFormat& format) {
   const auto tokenizer = [&](const std::string& side) -> SharedTokenizer {
@@ -191,23 +245,27 @@ std::size_t TextCodec::most_tokens(const SentencePair& pair) const {
   return std::max(pair.target.size(), reference(pair).size() + 1);
 }
 
-Dataset::Dataset(const Corpus& corpus) : Dataset(corpus, TextCodec::build(corpus)) {}
+Dataset::Dataset(const Corpus& corpus) : Dataset(corpus, TextCodec::encode_training(corpus)) {}
 
-Dataset::Dataset(const Corpus& corpus, TextCodec text_codec) : codec(std::move(text_codec)) {
+Dataset::Dataset(const Corpus& corpus, TextCodec text_codec)
+    : Dataset(corpus, EncodedTraining{std::move(text_codec), {}}) {}
+
+Dataset::Dataset(const Corpus& corpus, EncodedTraining training) : codec(std::move(training.codec)) {
   for (const Split& split : corpus.splits) {
-    EncodedSplit encoded{split.name, {}};
-    encoded.pairs.reserve(split.pairs.size());
+    std::vector<SentencePair> pairs;
+    if (split.name == "train") pairs = std::move(training.pairs);
+    if (pairs.empty())
+      for (const TextPair& pair : split.pairs) pairs.push_back(codec.encode(pair));
+
     const std::size_t most = corpus.max_length.value_or(std::numeric_limits<std::size_t>::max() - 1);
-    for (const TextPair& pair : split.pairs) {
-      SentencePair ids = codec.encode(pair);
-      if (ids.source.size() > most + 1 || ids.target.size() > most)
-        ++encoded.overlong;
-      else
-        encoded.pairs.push_back(std::move(ids));
-    }
-    expect_option(!encoded.pairs.empty() || split.pairs.empty(), "task.max_length",
+    const auto kept = std::remove_if(pairs.begin(), pairs.end(), [&](const SentencePair& ids) {
+      return ids.source.size() > most + 1 || ids.target.size() > most;
+    });
+    const auto overlong = static_cast<std::size_t>(pairs.end() - kept);
+    pairs.erase(kept, pairs.end());
+    expect_option(!pairs.empty() || split.pairs.empty(), "task.max_length",
                   "leaves no pair of the split {}: all {} are longer; set it higher", split.name, split.pairs.size());
-    splits.push_back(std::move(encoded));
+    splits.push_back({split.name, std::move(pairs), overlong});
   }
 }
 

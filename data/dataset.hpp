@@ -26,6 +26,8 @@ struct UnknownShare {
 };
 UnknownShare unknown_share(const std::vector<SentencePair>& pairs);
 
+struct EncodedTraining;
+
 /// Turns text into ids and back. All that inference needs of the data.
 class TextCodec {
  public:
@@ -36,6 +38,8 @@ class TextCodec {
   /// Lets tokenizers learn from the training split, and builds the vocabularies from it and the corpus's symbols. Where
   /// the vocabulary is shared, one tokenizer learns from both sides.
   static TextCodec build(const Corpus& corpus);
+  /// The same, and the pairs of the training split as encode() has them, without cutting its lines once more.
+  static EncodedTraining encode_training(const Corpus& corpus);
 
   /// Reads what save() wrote. Throws Error as Vocabulary::load() does, and where a model is missing or damaged.
   static TextCodec load(const std::string& directory, const TextFormat& format);
@@ -94,6 +98,12 @@ class TextCodec {
   Vocabulary target_vocabulary_;
 };
 
+/// A codec and the training split that it was built from.
+struct EncodedTraining {
+  TextCodec codec;
+  std::vector<SentencePair> pairs;
+};
+
 /// A split as ids.
 struct EncodedSplit {
   std::string name;
@@ -115,6 +125,10 @@ struct Dataset {
 
   TextCodec codec;
   std::vector<EncodedSplit> splits;
+
+ private:
+  /// Encodes the training split where its pairs are missing.
+  Dataset(const Corpus& corpus, EncodedTraining training);
 };
 
 }  // namespace surd

@@ -127,6 +127,31 @@ TEST_CASE("what was learned is kept with the vocabularies") {
     }
 }
 
+TEST_CASE("the training split has the ids that its codec gives") {
+  for (const char* kind : {"words", "characters", "bytes", "bpe", "unigram"})
+    for (const bool shared : {true, false}) {
+      CAPTURE(kind);
+      CAPTURE(shared);
+      Corpus corpus = corpus_of(kind, 60, shared);
+      corpus.splits[0].pairs.push_back({"once", "once </s>"});
+      corpus.splits[0].pairs.push_back({"", ""});
+      corpus.vocabulary.min_frequency = 2;
+      const Dataset dataset(corpus);
+      const std::vector<TextPair>& texts = corpus.split("train").pairs;
+      const std::vector<SentencePair>& pairs = dataset.split("train");
+      REQUIRE(pairs.size() == texts.size());
+      std::size_t unknown = 0;
+      for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const SentencePair alone = dataset.codec.encode(texts[i]);
+        CHECK(pairs[i].source == alone.source);
+        CHECK(pairs[i].target == alone.target);
+        CHECK(pairs[i].target_text == alone.target_text);
+        unknown += pairs[i].target_text.empty() ? 0 : 1;
+      }
+      if (std::string(kind) == "words") CHECK(unknown > 0);
+    }
+}
+
 TEST_CASE("with bytes to fall back on nothing is unknown") {
   Corpus corpus = corpus_of("bpe", 60, true);
   corpus.subwords.set<BytePairs>("bpe", {320, 1, true});
