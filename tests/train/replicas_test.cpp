@@ -3,7 +3,6 @@
 #include "tests/train/toy.hpp"
 
 #include "train/probe/statistics.hpp"
-#include "train/updater.hpp"
 
 #include <doctest/doctest.h>
 #include <pthread.h>
@@ -13,7 +12,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <memory>
+#include <limits>
 #include <new>
 
 namespace {
@@ -43,6 +42,7 @@ namespace {
 
 using test::copy_pairs;
 using test::gradients_of;
+using test::large_toy_options;
 using test::message_of;
 using test::rounding;
 using test::same_bits;
@@ -309,20 +309,14 @@ TEST_CASE("wherever memory runs out, the threads that run already are ended") {
   CHECK(std::isfinite(replicas.accumulate(batch, {0, 1, 1, 1})));
 }
 
-/// A model with so many parameters that the threads of several replicas share what is done with each.
-TransformerOptions large_options() {
-  TransformerOptions options = test::toy_options();
-  options.d_model = 64;
-  options.feed_forward = test::feed_forward({1024});
-  return options;
-}
-
 struct LargeToy : Toy {
-  LargeToy() : Toy(toy_vocabulary, large_options()) { REQUIRE(parameters.element_count() >= Replicas::least_shared); }
+  LargeToy() : Toy(toy_vocabulary, large_toy_options()) {
+    REQUIRE(parameters.element_count() >= Replicas::least_shared);
+  }
 };
 
 TEST_CASE("every parameter has its turn once, and what one of them throws arrives") {
-  for (const TransformerOptions& options : {test::toy_options(), large_options()})
+  for (const TransformerOptions& options : {test::toy_options(), large_toy_options()})
     for (const std::size_t count : {1, 2, 3}) {
       Toy toy(toy_vocabulary, options);
       Replicas replicas(toy.transformer, toy.parameters, count);
@@ -362,72 +356,6 @@ TEST_CASE("replicas that share the parameters add the same bits as one after the
     }
   }
   CHECK(same_bits(together, sums));
-}
-
-/// A training on no pairs, whose updates are asked for one by one.
-struct LargeTraining {
-  explicit LargeTraining(const OptimizerRegistry& table, const char* name)
-      : optimizer(OptimizerChoice(table, name).make(toy.parameters)) {
-    options.replicas = 3;
-    options.clip_norm = 0.5;
-  }
-
-  LargeToy toy;
-  std::unique_ptr<Optimizer> optimizer;
-  ConstantSchedule schedule{0, {}};
-  std::vector<SentencePair> none;
-  TrainOptions options;
-  Training training{toy.transformer, toy.parameters, *optimizer, schedule, none, none, test::no_words, 7};
-  TrainListener listener;
-};
-
-TEST_CASE("an update by several threads has the bits of one after the other") {
-  const Batch batch = batch_of(7);
-  for (const char* name : {"sgd", "adam", "adamw", "adafactor", "lion"}) {
-    CAPTURE(name);
-    LargeTraining shared(optimizers(), name), alone(optimizers(), name);
-    Updater updater(shared.training, shared.options);
-    Replicas replicas(alone.toy.transformer, alone.toy.parameters, 3);
-    for (std::uint64_t update = 1; update <= 3; ++update) {
-      const UpdateRecord record = updater.update({batch}, update, 0, shared.listener);
-      alone.toy.parameters.clear_gradients();
-      replicas.accumulate(batch, {Real(0), static_cast<Real>(batch.target_tokens()), 7, update});
-      double sum = 0;
-      for (const Tensor& gradient : gradients_of(alone.toy.parameters))
-        sum += squares(gradient.data(), gradient.size());
-      CHECK(record.gradient_norm == std::sqrt(sum));
-      REQUIRE(record.gradient_norm > 0.5);
-      alone.optimizer->step(1, 0.5 / (record.gradient_norm + 1e-6));
-      CHECK(same_bits(test::values_of(shared.toy.parameters), test::values_of(alone.toy.parameters)));
-      CHECK(shared.optimizer->updates() == update);
-      for (std::size_t slot = 0; slot < shared.optimizer->slots().size(); ++slot)
-        CHECK(same_bits(shared.optimizer->slots()[slot].tensors, alone.optimizer->slots()[slot].tensors));
-    }
-  }
-}
-
-/// Makes every parameter but the first infinite.
-class Overflowing : public Optimizer {
- public:
-  using Options = OptimizerOptions;
-  Overflowing(ParameterSet& parameters, const Options& options) : Optimizer(parameters, options, 0) {}
-
- protected:
-  void update(Parameter& parameter, const Step&) override {
-    if (parameter.index > 0) parameter.value.data()[0] = std::numeric_limits<Real>::infinity();
-  }
-};
-
-TEST_CASE("of all parameters that overflow the first is named, whichever thread saw it") {
-  OptimizerRegistry table("optimizer");
-  table.add<Overflowing>("overflowing", "for this test");
-  const Batch batch = batch_of(7);
-  for (int i = 0; i < 10; ++i) {
-    LargeTraining shared(table, "overflowing");
-    Updater updater(shared.training, shared.options);
-    CHECK(message_of([&] { updater.update({batch}, 1, 0, shared.listener); }) ==
-          "diverged at update 1: " + shared.toy.parameters[1].name + " is not finite");
-  }
 }
 
 TEST_CASE("there must be a replica") {

@@ -22,6 +22,7 @@ surd_tests(train
     storage/kill_test.cpp
     train_test.cpp
     trained_scores_test.cpp
+    updater_test.cpp
   BOTH
     golden_test.cpp
     golden_trace_test.cpp

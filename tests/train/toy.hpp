@@ -25,6 +25,14 @@ inline TransformerOptions toy_options(double dropout = 0) {
   return options;
 }
 
+/// So many parameters that the threads of several replicas share what is done with each.
+inline TransformerOptions large_toy_options() {
+  TransformerOptions options = toy_options();
+  options.d_model = 64;
+  options.feed_forward = feed_forward({1024});
+  return options;
+}
+
 struct Toy : Bench {
   explicit Toy(std::size_t vocabulary, const TransformerOptions& options = toy_options(), std::uint64_t seed = 1)
       : Bench(seed), transformer(scope, options, vocabulary, vocabulary) {}
