@@ -7,6 +7,8 @@
 #include <sentencepiece_trainer.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <unordered_map>
 
 namespace surd {
@@ -29,6 +31,23 @@ std::string in_our_terms(std::string message) {
     if (const auto found = message.find(theirs); found != std::string::npos)
       message.replace(found, std::string_view(theirs).size(), ours);
   return message.empty() ? "there is no text that it can use" : message;
+}
+
+/// Throws OptionError at a word of more characters than the trainer of BPE can number: it would crash.
+void expect_short_words(const std::vector<std::string>& lines) {
+  constexpr std::size_t longest = std::numeric_limits<std::int16_t>::max() - 1;  // and the space before it
+  const auto begins_character = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; };
+  for (const std::string& line : lines) {
+    if (line.size() <= longest) continue;
+    for (const std::string& word : tokenize(line, Tokenization::words)) {
+      const auto length = static_cast<std::size_t>(std::count_if(word.begin(), word.end(), begins_character));
+      expect_option(
+          length <= longest, "task.subwords.kind",
+          "bpe learns from words of at most {} characters; one has {}, and begins {:?}: mend the text, or set "
+          "task.subwords: {{kind: unigram}}",
+          longest, length, valid_utf8(std::string_view(word).substr(0, 20)));
+    }
+  }
 }
 
 /// Hands lines to the trainer.
@@ -84,7 +103,7 @@ std::string SentencePieces::text(const std::vector<std::string>& tokens) const {
 void SentencePieces::load(const std::string& model, const std::string& name) {
   auto processor = std::make_shared<sentencepiece::SentencePieceProcessor>();
   const auto status = processor->LoadFromSerializedProto(model);
-  expect(status.ok(), name, "is not a model of SentencePiece: {}", status.ToString());
+  expect(status.ok(), name, "is not a model of SentencePiece");
   model_ = model;
   processor_ = std::move(processor);
 }
@@ -110,6 +129,7 @@ void LearnedPieces::learn(const std::vector<std::string>& lines) {
       {"bos_id", "-1"},
       {"eos_id", "-1"},
       {"minloglevel", "2"}};
+  if (kind_ == std::string_view("bpe")) expect_short_words(lines);
   Lines sentences(lines);
   std::string model;
   const auto status = sentencepiece::SentencePieceTrainer::Train(settings, &sentences, &model);
