@@ -21,26 +21,27 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const Corpus& corpus, const std::v
 }
 
 /// One side of the training split, its lines cut into tokens once, for counting and for ids: a line is a list of token
-/// numbers, in the order in which tokens are met.
+/// numbers, in the order in which tokens are met, until they become ids.
 class TrainingSide {
  public:
-  TrainingSide(const std::vector<TextPair>& pairs, std::string TextPair::*side, const Tokenizer& tokenizer) {
+  TrainingSide(const std::vector<TextPair>& pairs, std::string TextPair::*side, const Tokenizer& tokenizer)
+      : tokenizer_(tokenizer) {
     lines_.reserve(pairs.size());
     for (const TextPair& pair : pairs) {
       const std::vector<std::string> tokens = tokenizer.tokens(pair.*side);
       std::vector<TokenId>& line = lines_.emplace_back();
       line.reserve(tokens.size() + 1);  // and an eos
-      for (const std::string& token : tokens) line.push_back(number_of(token));
+      for (const std::string& token : tokens) line.push_back(count(token));
     }
   }
 
   /// How often each token occurs. Symbols count as if they were frequent enough.
-  TokenCounts counts(const Corpus& corpus, const std::vector<std::string>& symbols, const Tokenizer& tokenizer) const {
+  TokenCounts counts(const std::vector<std::string>& symbols, std::size_t enough) const {
     TokenCounts counts;
-    for (const std::string& symbol : symbols) counts[symbol] += corpus.vocabulary.min_frequency;
-    for (const std::string& token : tokenizer.all_tokens()) counts[token] += corpus.vocabulary.min_frequency;
+    for (const std::string& symbol : symbols) counts[symbol] += enough;
+    for (const std::string& token : tokenizer_.all_tokens()) counts[token] += enough;
     for (const auto& [token, number] : numbers_)
-      if (!tokenizer.closed() || counts.count(token) > 0) counts[token] += counts_[static_cast<std::size_t>(number)];
+      if (!tokenizer_.closed() || counts.count(token) > 0) counts[token] += counts_[static_cast<std::size_t>(number)];
     return counts;
   }
 
@@ -54,13 +55,15 @@ class TrainingSide {
   }
 
  private:
-  TokenId number_of(const std::string& token) {
-    const TokenId number = numbers_.try_emplace(token, static_cast<TokenId>(counts_.size())).first->second;
-    if (static_cast<std::size_t>(number) == counts_.size()) counts_.push_back(0);
-    ++counts_[static_cast<std::size_t>(number)];
-    return number;
+  /// Its number.
+  TokenId count(const std::string& token) {
+    const auto [entry, first_time] = numbers_.try_emplace(token, static_cast<TokenId>(counts_.size()));
+    if (first_time) counts_.push_back(0);
+    ++counts_[static_cast<std::size_t>(entry->second)];
+    return entry->second;
   }
 
+  const Tokenizer& tokenizer_;
   std::vector<std::vector<TokenId>> lines_;
   std::unordered_map<std::string, TokenId> numbers_;
   std::vector<std::size_t> counts_;  // of the tokens by their numbers
@@ -130,40 +133,41 @@ TextCodec::TextCodec(const TextFormat& format, Vocabulary source_vocabulary, Voc
   expect(!source_tokenizer_->learns(), "subwords", "{} has learned nothing", format.subwords.name());
 }
 
-EncodedTraining TextCodec::encode_training(const Corpus& corpus) {
+TextCodec TextCodec::build(const Corpus& corpus) {
+  std::vector<SentencePair> not_needed;
+  return build(corpus, not_needed);
+}
+
+TextCodec TextCodec::build(const Corpus& corpus, std::vector<SentencePair>& pairs) {
   std::vector<std::string TextPair::*> source_learns_from;
   if (!corpus.one_sided) source_learns_from.push_back(&TextPair::source);
   if (corpus.shared_vocabulary) source_learns_from.push_back(&TextPair::target);
   const SharedTokenizer of_source = tokenizer_of(corpus, source_learns_from);
   const SharedTokenizer of_target = corpus.shared_vocabulary ? of_source : tokenizer_of(corpus, {&TextPair::target});
 
+  const std::vector<TextPair> none;
   const std::vector<TextPair>& train = corpus.split("train").pairs;
-  TrainingSide source(train, &TextPair::source, *of_source), target(train, &TextPair::target, *of_target);
-  TokenCounts source_counts = source.counts(corpus, corpus.source_symbols, *of_source);
-  const TokenCounts target_counts = target.counts(corpus, corpus.target_symbols, *of_target);
+  TrainingSide source(corpus.one_sided ? none : train, &TextPair::source, *of_source);
+  TrainingSide target(train, &TextPair::target, *of_target);
+  const std::size_t enough = corpus.vocabulary.min_frequency;
+  TokenCounts source_counts = source.counts(corpus.source_symbols, enough);
+  const TokenCounts target_counts = target.counts(corpus.target_symbols, enough);
   if (corpus.shared_vocabulary)
     for (const auto& [token, count] : target_counts) source_counts[token] += count;
   const Vocabulary source_vocabulary = Vocabulary::build(source_counts, corpus.vocabulary);
   const Vocabulary target_vocabulary =
       corpus.shared_vocabulary ? source_vocabulary : Vocabulary::build(target_counts, corpus.vocabulary);
+  TextCodec codec(corpus, of_source, of_target, source_vocabulary, target_vocabulary);
 
-  EncodedTraining encoded{{corpus, of_source, of_target, source_vocabulary, target_vocabulary}, {}};
-  const TextCodec& codec = encoded.codec;
-  auto sources = std::move(source).ids(source_vocabulary);
-  auto targets = std::move(target).ids(target_vocabulary);
-  encoded.pairs.reserve(train.size());
+  auto sources = std::move(source).ids(source_vocabulary), targets = std::move(target).ids(target_vocabulary);
+  sources.resize(train.size());
   for (std::size_t i = 0; i < train.size(); ++i) {
-    if (has_unknown(targets[i])) {  // its text is needed too
-      encoded.pairs.push_back(codec.encode(train[i]));
-      continue;
-    }
-    if (!corpus.one_sided) sources[i].push_back(Vocabulary::eos);
-    encoded.pairs.push_back({std::move(sources[i]), std::move(targets[i])});
+    SentencePair& pair = pairs.emplace_back(SentencePair{std::move(sources[i]), std::move(targets[i])});
+    if (!corpus.one_sided) pair.source.push_back(Vocabulary::eos);
+    if (has_unknown(pair.target)) pair.target_text = codec.target_text(codec.target_tokens(train[i].target));
   }
-  return encoded;
+  return codec;
 }
-
-TextCodec TextCodec::build(const Corpus& corpus) { return encode_training(corpus).codec; }
 
 TextCodec TextCodec::load(const std::string& directory, const TextFormat& format) {
   const auto tokenizer = [&](const std::string& side) -> SharedTokenizer {
@@ -245,28 +249,33 @@ std::size_t TextCodec::most_tokens(const SentencePair& pair) const {
   return std::max(pair.target.size(), reference(pair).size() + 1);
 }
 
-Dataset::Dataset(const Corpus& corpus) : Dataset(corpus, TextCodec::encode_training(corpus)) {}
+Dataset::Dataset(const Corpus& corpus) : Dataset(corpus, std::vector<SentencePair>()) {}
 
-Dataset::Dataset(const Corpus& corpus, TextCodec text_codec)
-    : Dataset(corpus, EncodedTraining{std::move(text_codec), {}}) {}
+Dataset::Dataset(const Corpus& corpus, std::vector<SentencePair> train) : codec(TextCodec::build(corpus, train)) {
+  for (const Split& split : corpus.splits) add(corpus, split, split.name == "train" ? std::move(train) : encode(split));
+}
 
-Dataset::Dataset(const Corpus& corpus, EncodedTraining training) : codec(std::move(training.codec)) {
-  for (const Split& split : corpus.splits) {
-    std::vector<SentencePair> pairs;
-    if (split.name == "train") pairs = std::move(training.pairs);
-    if (pairs.empty())
-      for (const TextPair& pair : split.pairs) pairs.push_back(codec.encode(pair));
+Dataset::Dataset(const Corpus& corpus, TextCodec text_codec) : codec(std::move(text_codec)) {
+  for (const Split& split : corpus.splits) add(corpus, split, encode(split));
+}
 
-    const std::size_t most = corpus.max_length.value_or(std::numeric_limits<std::size_t>::max() - 1);
-    const auto kept = std::remove_if(pairs.begin(), pairs.end(), [&](const SentencePair& ids) {
-      return ids.source.size() > most + 1 || ids.target.size() > most;
-    });
-    const auto overlong = static_cast<std::size_t>(pairs.end() - kept);
-    pairs.erase(kept, pairs.end());
-    expect_option(!pairs.empty() || split.pairs.empty(), "task.max_length",
-                  "leaves no pair of the split {}: all {} are longer; set it higher", split.name, split.pairs.size());
-    splits.push_back({split.name, std::move(pairs), overlong});
-  }
+std::vector<SentencePair> Dataset::encode(const Split& split) const {
+  std::vector<SentencePair> pairs;
+  pairs.reserve(split.pairs.size());
+  for (const TextPair& pair : split.pairs) pairs.push_back(codec.encode(pair));
+  return pairs;
+}
+
+void Dataset::add(const Corpus& corpus, const Split& split, std::vector<SentencePair> pairs) {
+  const std::size_t most = corpus.max_length.value_or(std::numeric_limits<std::size_t>::max() - 1);
+  const auto kept = std::remove_if(pairs.begin(), pairs.end(), [&](const SentencePair& ids) {
+    return ids.source.size() > most + 1 || ids.target.size() > most;
+  });
+  const auto overlong = static_cast<std::size_t>(pairs.end() - kept);
+  pairs.erase(kept, pairs.end());
+  expect_option(!pairs.empty() || split.pairs.empty(), "task.max_length",
+                "leaves no pair of the split {}: all {} are longer; set it higher", split.name, split.pairs.size());
+  splits.push_back({split.name, std::move(pairs), overlong});
 }
 
 const std::vector<SentencePair>& Dataset::split(std::string_view name) const& {

@@ -26,8 +26,6 @@ struct UnknownShare {
 };
 UnknownShare unknown_share(const std::vector<SentencePair>& pairs);
 
-struct EncodedTraining;
-
 /// Turns text into ids and back. All that inference needs of the data.
 class TextCodec {
  public:
@@ -38,8 +36,6 @@ class TextCodec {
   /// Lets tokenizers learn from the training split, and builds the vocabularies from it and the corpus's symbols. Where
   /// the vocabulary is shared, one tokenizer learns from both sides.
   static TextCodec build(const Corpus& corpus);
-  /// The same, and the pairs of the training split as encode() has them, without cutting its lines once more.
-  static EncodedTraining encode_training(const Corpus& corpus);
 
   /// Reads what save() wrote. Throws Error as Vocabulary::load() does, and where a model is missing or damaged.
   static TextCodec load(const std::string& directory, const TextFormat& format);
@@ -86,8 +82,11 @@ class TextCodec {
   bool one_sided() const { return one_sided_; }  ///< of texts alone, without sources
 
  private:
+  friend struct Dataset;
   using SharedTokenizer = std::shared_ptr<const Tokenizer>;
 
+  /// The same, and the training split as encode() gives it, which needs its tokens too: appended to `pairs`.
+  static TextCodec build(const Corpus& corpus, std::vector<SentencePair>& pairs);
   TextCodec(const TextFormat& format, SharedTokenizer source_tokenizer, SharedTokenizer target_tokenizer,
             Vocabulary source_vocabulary, Vocabulary target_vocabulary);
 
@@ -96,12 +95,6 @@ class TextCodec {
   bool shared_vocabulary_, one_sided_;
   Vocabulary source_vocabulary_;
   Vocabulary target_vocabulary_;
-};
-
-/// A codec and the training split that it was built from.
-struct EncodedTraining {
-  TextCodec codec;
-  std::vector<SentencePair> pairs;
 };
 
 /// A split as ids.
@@ -127,8 +120,11 @@ struct Dataset {
   std::vector<EncodedSplit> splits;
 
  private:
-  /// Encodes the training split where its pairs are missing.
-  Dataset(const Corpus& corpus, EncodedTraining training);
+  Dataset(const Corpus& corpus, std::vector<SentencePair> train);  // an empty one, which takes the training split
+
+  std::vector<SentencePair> encode(const Split& split) const;
+  /// Leaves out what is overlong.
+  void add(const Corpus& corpus, const Split& split, std::vector<SentencePair> pairs);
 };
 
 }  // namespace surd

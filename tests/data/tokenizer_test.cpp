@@ -105,6 +105,20 @@ TEST_CASE("pieces are learned from the training split, the same each time, and f
                  "task.subwords.size: SentencePiece cannot learn 9"));
 }
 
+TEST_CASE("a word that the trainer of BPE has no numbers for is refused") {
+  const auto error_with = [](std::size_t length) {
+    Corpus corpus = corpus_of("bpe", 40, false);
+    std::string word;
+    for (std::size_t i = 0; i < length; ++i) word += i < 10 ? "ä" : "q";
+    corpus.splits[0].pairs.push_back({"a b", "schreiben " + word});
+    return message_of([&] { TextCodec::build(corpus); });
+  };
+  CHECK(error_with(32766).empty());
+  CHECK(contains(error_with(32767),
+                 "task.subwords.kind: bpe learns from words of at most 32766 characters; one has 32767"));
+  CHECK(contains(error_with(32767), "begins \"ääääääääää\""));
+}
+
 TEST_CASE("what was learned is kept with the vocabularies") {
   for (const bool shared : {true, false})
     for (const char* kind : {"bpe", "unigram"}) {
@@ -129,13 +143,15 @@ TEST_CASE("what was learned is kept with the vocabularies") {
 
 TEST_CASE("the training split has the ids that its codec gives") {
   for (const char* kind : {"words", "characters", "bytes", "bpe", "unigram"})
-    for (const bool shared : {true, false}) {
+    for (const char* sides : {"shared", "apart", "one"}) {
       CAPTURE(kind);
-      CAPTURE(shared);
-      Corpus corpus = corpus_of(kind, 60, shared);
-      corpus.splits[0].pairs.push_back({"once", "once </s>"});
-      corpus.splits[0].pairs.push_back({"", ""});
-      corpus.vocabulary.min_frequency = 2;
+      CAPTURE(sides);
+      Corpus corpus = corpus_of(kind, 60, std::string(sides) != "apart");
+      corpus.one_sided = std::string(sides) == "one";
+      corpus.lowercase = true;
+      if (!corpus.tokenizer()->cuts_words()) corpus.vocabulary.min_frequency = 2;
+      for (const TextPair& pair : {TextPair{"Once", "ONCE </s> â"}, TextPair{"", ""}, TextPair{"<unk>", "<unk>"}})
+        corpus.splits[0].pairs.push_back(pair);
       const Dataset dataset(corpus);
       const std::vector<TextPair>& texts = corpus.split("train").pairs;
       const std::vector<SentencePair>& pairs = dataset.split("train");
@@ -148,7 +164,7 @@ TEST_CASE("the training split has the ids that its codec gives") {
         CHECK(pairs[i].target_text == alone.target_text);
         unknown += pairs[i].target_text.empty() ? 0 : 1;
       }
-      if (std::string(kind) == "words") CHECK(unknown > 0);
+      CHECK((unknown > 0) == (std::string(kind) != "bytes"));
     }
 }
 
