@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
 namespace surd {
 namespace {
@@ -252,7 +253,8 @@ std::size_t TextCodec::most_tokens(const SentencePair& pair) const {
 Dataset::Dataset(const Corpus& corpus) : Dataset(corpus, std::vector<SentencePair>()) {}
 
 Dataset::Dataset(const Corpus& corpus, std::vector<SentencePair> train) : codec(TextCodec::build(corpus, train)) {
-  for (const Split& split : corpus.splits) add(corpus, split, split.name == "train" ? std::move(train) : encode(split));
+  for (const Split& split : corpus.splits)
+    add(corpus, split, split.name == "train" ? std::exchange(train, {}) : encode(split));
 }
 
 Dataset::Dataset(const Corpus& corpus, TextCodec text_codec) : codec(std::move(text_codec)) {
