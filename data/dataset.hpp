@@ -85,7 +85,7 @@ class TextCodec {
   friend struct Dataset;
   using SharedTokenizer = std::shared_ptr<const Tokenizer>;
 
-  /// The same, and the training split as encode() gives it, which needs its tokens too: appended to `pairs`.
+  /// As build() above, and appends the training split to `pairs` as encode() gives it, without cutting it anew.
   static TextCodec build(const Corpus& corpus, std::vector<SentencePair>& pairs);
   TextCodec(const TextFormat& format, SharedTokenizer source_tokenizer, SharedTokenizer target_tokenizer,
             Vocabulary source_vocabulary, Vocabulary target_vocabulary);
