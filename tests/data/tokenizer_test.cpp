@@ -150,7 +150,7 @@ TEST_CASE("the training split has the ids that its codec gives") {
       corpus.one_sided = std::string(sides) == "one";
       corpus.lowercase = true;
       if (!corpus.tokenizer()->cuts_words()) corpus.vocabulary.min_frequency = 2;
-      for (const TextPair& pair : {TextPair{"Once", "ONCE </s> â"}, TextPair{"", ""}, TextPair{"<unk>", "<unk>"}})
+      for (const TextPair& pair : {TextPair{"Once", "ONCE </s> ☃"}, TextPair{"", ""}, TextPair{"<unk>", "<unk>"}})
         corpus.splits[0].pairs.push_back(pair);
       const Dataset dataset(corpus);
       const std::vector<TextPair>& texts = corpus.split("train").pairs;
