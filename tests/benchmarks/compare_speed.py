@@ -67,7 +67,7 @@ def finish(command, process):
 
 def start(command, threads=1):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env=environment(threads, PEER in command))
+                            env=environment(threads, torch=pathlib.Path(command[1]).parent == HERE))
 
 
 def run(command, threads=1):

@@ -27,6 +27,11 @@ def run(command, **more):
     return subprocess.run([str(word) for word in command], check=True, text=True, **more)
 
 
+def settings_of(data):
+    return [f"--set=task.{split}_{side}={data / split}.{language}"
+            for split in ("train", "valid", "test") for side, language in (("source", "en"), ("target", "de"))]
+
+
 def score(options, command, file, reference, *more):
     found = run([options.surd, command, file, "--reference", reference, "--json", *more], stdout=subprocess.PIPE)
     return json.loads(found.stdout)
@@ -41,9 +46,7 @@ def translate(options, folder, file, *more):
 def trained(options, seed, reference):
     """The run of a seed and what it comes to on the test split."""
     folder = options.runs / f"seed-{seed}"
-    settings = [f"--set=task.{split}_{side}={options.data / split}.{language}"
-                for split in ("train", "valid", "test") for side, language in (("source", "en"), ("target", "de"))]
-    run([options.surd, "train", CONFIG, *settings, f"--set=seed={seed}", "--out", folder, "--resume"])
+    run([options.surd, "train", CONFIG, *settings_of(options.data), f"--set=seed={seed}", "--out", folder, "--resume"])
     translations, greedy = options.runs / f"seed-{seed}.de", options.runs / f"seed-{seed}-last-greedy.de"
     if not translations.exists():
         run([options.surd, "average", folder, "--last", 10])

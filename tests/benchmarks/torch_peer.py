@@ -35,9 +35,8 @@ class MultiHead(nn.Module):
     def split(self, x):
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
-    def forward(self, x, memory, mask=None, causal=False):
-        q = self.split(self.query(x))
-        k, v = map(self.split, self.key_value(memory).chunk(2, dim=-1))
+    def mix(self, queries, keys, values, mask, causal):
+        q, k, v = map(self.split, (queries, keys, values))
         rate = self.rate if self.training else 0.0
         if hasattr(functional, "scaled_dot_product_attention"):
             mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=rate, is_causal=causal)
@@ -47,7 +46,11 @@ class MultiHead(nn.Module):
                 mask = torch.full(scores.shape[-2:], float("-inf")).triu(1)
             weights = torch.softmax(scores if mask is None else scores + mask, dim=-1)
             mixed = functional.dropout(weights, rate, self.training) @ v
-        return self.output(mixed.transpose(1, 2).flatten(2))
+        return mixed.transpose(1, 2).flatten(2)
+
+    def forward(self, x, memory, mask=None, causal=False):
+        keys, values = self.key_value(memory).chunk(2, dim=-1)
+        return self.output(self.mix(self.query(x), keys, values, mask, causal))
 
 
 class Layer(nn.Module):
