@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 /// Every differentiable op. Shapes are given in brackets; "..." stands for any leading axes. No op broadcasts unless
@@ -126,6 +127,9 @@ struct AttentionArguments {
   /// Where documents begin in each row of the batch, from 0 on: a query sees keys of its own document alone, and
   /// distances count within it. Empty: a row is one. With them Tq = Tk, and there are no key_lengths.
   std::vector<std::vector<std::size_t>> documents = {};
+  /// The rows of the batch where they stand without padding, q as [1, N, H d_k], k and v likewise; null: padded. Tq and
+  /// Tk are the longest then. Both or neither, and without documents, key_lengths and `keys`.
+  std::shared_ptr<const RaggedRows> query_rows = nullptr, key_rows = nullptr;
   /// Scores, their biases included, go through soft_cap (Gemma Team 2024, arXiv 2408.00118, section 2); 0: they do not.
   Real score_cap = 0;
 };

@@ -6,6 +6,19 @@
 
 namespace surd {
 
+namespace {
+
+/// x [1, N, d] as [B, T, d], with zeros where a row ends before T.
+Tensor padded(const Tensor& x, const RaggedRows& rows) {
+  const std::size_t d = row_length(x);
+  Tensor result = zeros({rows.count(), rows.longest(), d});
+  for (std::size_t b = 0; b < rows.count(); ++b)
+    std::copy_n(x.data() + rows.begin(b) * d, rows.length(b) * d, result.data() + b * rows.longest() * d);
+  return result;
+}
+
+}  // namespace
+
 const std::string Tape::top_;
 
 void Tape::Node::drop_closure() noexcept {
@@ -18,6 +31,7 @@ void Tape::Node::drop_closure() noexcept {
 void Tape::Node::release() noexcept {
   drop_closure();
   own.reset();
+  rows.reset();
   value = nullptr;
   if (!keep_gradient) gradient.reset();
 }
@@ -43,6 +57,7 @@ Tape::Node& Tape::push(const char* op) {
   created.op = op;
   created.path = path_;
   created.side = side_;
+  created.rows = rows_;
   created.parameter_gradient = nullptr;
   created.needs_gradient = false;
   created.keep_gradient = false;
@@ -121,7 +136,7 @@ void Tape::backward(Variable root, Tensor cotangent) {
     Node& current = *nodes_[i];
     if (current.gradient && current.closure != nullptr) {
       const Region region(*this, *current.path);  // for what the op's backward function observes
-      const OnSide side(*this, current.side);
+      const OnSide side(*this, current.side, current.rows);
       show(Event::Kind::gradient, *current.path, current.op, *current.gradient);
       BackwardPass pass(*this, i);
       current.invoke(current.closure, pass);
@@ -130,6 +145,14 @@ void Tape::backward(Variable root, Tensor cotangent) {
     current.release();
     if (current.first_use) (*options_.gradient_done)(current.parameter);
   }
+}
+
+void Tape::observe(std::string_view what, const Tensor& value) const {
+  if (!observed()) return;
+  if (const RaggedRows* const rows = ragged_rows(value))
+    show(Event::Kind::quantity, *path_, what, padded(value, *rows));
+  else
+    show(Event::Kind::quantity, *path_, what, value);
 }
 
 std::string Tape::first_non_finite() const {

@@ -3,6 +3,7 @@
 #include "autograd/base/random.hpp"
 #include "autograd/parameter.hpp"
 #include "autograd/profile.hpp"
+#include "autograd/ragged_rows.hpp"
 #include "autograd/tensor.hpp"
 
 #include <cstddef>
@@ -68,6 +69,7 @@ struct Event {
   std::string_view what;    ///< the op, or the name of the quantity
   ModelSide side;           ///< see Tape::OnSide
   const Tensor& tensor;
+  const RaggedRows* rows = nullptr;  ///< of the tensor, where it is [1, N, d] without padding
 };
 
 /// Sees what happens on a tape, while it happens.
@@ -165,26 +167,41 @@ class Tape {
     const std::string* outer_;
   };
 
-  /// While it lives, nodes are attributed to a side of the model: whoever computes a side says so.
+  /// While it lives, nodes are attributed to a side of the model: whoever computes a side says so, and whether its
+  /// values stand in rows without padding; null where they are padded.
   class OnSide {
    public:
-    OnSide(Tape& tape, ModelSide side) : tape_(tape), outer_(std::exchange(tape.side_, side)) {}
-    ~OnSide() { tape_.side_ = outer_; }
+    OnSide(Tape& tape, ModelSide side, std::shared_ptr<const RaggedRows> rows = nullptr)
+        : tape_(tape), outer_(std::exchange(tape.side_, side)), outer_rows_(std::move(rows)) {
+      tape_.rows_.swap(outer_rows_);
+    }
+    ~OnSide() {
+      tape_.side_ = outer_;
+      tape_.rows_.swap(outer_rows_);
+    }
     OnSide(const OnSide&) = delete;
     OnSide& operator=(const OnSide&) = delete;
 
    private:
     Tape& tape_;
     ModelSide outer_;
+    std::shared_ptr<const RaggedRows> outer_rows_;
   };
 
   ModelSide side() const { return side_; }
+  /// The rows that x [1, N, d] of the present side holds without their padding; null where it is not such a value. Ops
+  /// ask that count rows or positions.
+  const RaggedRows* ragged_rows(const Tensor& x) const {
+    const bool ragged =
+        rows_ != nullptr && x.dimension() == 3 && x.shape()[0] == 1 && x.shape()[1] == rows_->positions();
+    return ragged ? rows_.get() : nullptr;
+  }
 
   /// Whether anybody sees what observe() shows: ask before a quantity is computed for that alone.
   bool observed() const { return options_.observer != nullptr; }
-  /// Shows an inner quantity of an op or a layer to the observer, if there is one. May be called by a backward function
-  /// too, and then has the path and the side of the op.
-  void observe(std::string_view what, const Tensor& value) const { show(Event::Kind::quantity, *path_, what, value); }
+  /// Shows an inner quantity of an op or a layer to the observer, if there is one; ragged rows with zeros for their
+  /// padding, [B, T, d]. May be called by a backward function too, and then has the path and the side of the op.
+  void observe(std::string_view what, const Tensor& value) const;
   /// The same, of a quantity that belongs to a parameter: its path is the parameter's name, wherever it is used.
   void observe(Variable parameter, std::string_view what, const Tensor& value) const {
     show(Event::Kind::quantity, *node(parameter).path, what, value);
@@ -209,7 +226,8 @@ class Tape {
     const char* op = "";
     const std::string* path = nullptr;
     ModelSide side = ModelSide::none;
-    bool first_use = false;  ///< of a parameter in this pass, where gradient_done is told
+    std::shared_ptr<const RaggedRows> rows;  ///< of its side
+    bool first_use = false;                  ///< of a parameter in this pass, where gradient_done is told
     std::size_t parameter = 0;
     // The closure lives in a pool block: no call of the system's allocator in the steady state.
     void* closure = nullptr;
@@ -225,7 +243,7 @@ class Tape {
   void expect_root(Variable root) const;
   Variable finish(Node& node, Event::Kind kind);
   void show(Event::Kind kind, const std::string& path, std::string_view what, const Tensor& tensor) const {
-    if (options_.observer != nullptr) options_.observer->see({kind, path, what, side_, tensor});
+    if (options_.observer != nullptr) options_.observer->see({kind, path, what, side_, tensor, ragged_rows(tensor)});
   }
 
   TapeArguments options_;
@@ -235,6 +253,7 @@ class Tape {
   bool spent_ = false;      ///< backward() ran
   const std::string* path_ = &top_;
   ModelSide side_ = ModelSide::none;
+  std::shared_ptr<const RaggedRows> rows_;
   static const std::string top_;
 };
 

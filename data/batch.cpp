@@ -65,6 +65,24 @@ Batch Batch::slice(std::size_t begin, std::size_t end) const {
   return select(rows);
 }
 
+std::vector<std::size_t> Batch::even_cuts(std::size_t count) const {
+  expect(count > 0 && count <= size, "batch", "{} rows cannot be cut into {} slices", size, count);
+  const std::size_t tokens = source_tokens() + target_tokens();
+  std::vector<std::size_t> cuts = {0};
+  std::size_t row = 0, before = 0;
+  for (std::size_t i = 1; i < count; ++i) {
+    const std::size_t last = size - (count - i);  // leaves a row to each of the others
+    // A row is on the side of the cut where its middle is.
+    do {
+      before += source_lengths[row] + target_lengths[row];
+      ++row;
+    } while (row < last && count * (2 * before + source_lengths[row] + target_lengths[row]) <= 2 * i * tokens);
+    cuts.push_back(row);
+  }
+  cuts.push_back(size);
+  return cuts;
+}
+
 Batch make_batch(const std::vector<SentencePair>& pairs, const std::vector<std::size_t>& indices) {
   expect(!indices.empty(), "batch", "a batch must have a pair; got none");
   Batch batch;

@@ -34,6 +34,9 @@ struct Batch {
   Batch select(const std::vector<std::size_t>& rows) const;
   /// Rows [begin, end). Throws Error unless begin < end <= size.
   Batch slice(std::size_t begin, std::size_t end) const;
+  /// Where so many slices of about as many tokens begin, and size behind them. None is empty. Throws Error unless 0 <
+  /// count <= size.
+  std::vector<std::size_t> even_cuts(std::size_t count) const;
 };
 
 /// The pairs at `indices`, in this order, padded to the longest of them. Throws Error when there is none, or an index

@@ -144,13 +144,18 @@ Variable MultiHeadAttention::forward(Variable x, const Memory& memory, const Att
   arguments.causal = mask.causal;
   arguments.key_lengths = mask.key_lengths;
   arguments.documents = mask.documents;
+  arguments.query_rows = mask.query_rows;
+  arguments.key_rows = mask.key_rows;
   arguments.subtract_max = options_.subtract_max ? SubtractMax::yes : SubtractMax::no;
   arguments.score_cap = static_cast<Real>(options_.score_cap.value_or(0));
   arguments.dropout = options_.dropout;
   arguments.stream = tape.stream("dropout", path());
   arguments.key_value_heads = key_value_heads_;
   arguments.first_position = first_position;
-  adjust(arguments, tape, queries.shape()[1], memory.length == 0 ? memory.keys.shape()[1] : memory.length);
+  const bool ragged = mask.query_rows != nullptr;
+  const std::size_t keys = ragged ? mask.key_rows->longest() : memory.keys.shape()[1];
+  adjust(arguments, tape, ragged ? mask.query_rows->longest() : queries.shape()[1],
+         memory.length == 0 ? keys : memory.length);
   return output_(attention(queries, memory.keys, memory.values, arguments));
 }
 

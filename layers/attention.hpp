@@ -33,6 +33,9 @@ struct AttentionMask {
   std::vector<std::size_t> key_lengths;  ///< keys before the padding, a batch row; empty: all
   /// Where documents begin in each batch row: a query sees keys of its own alone. Empty: a row is one document.
   std::vector<std::vector<std::size_t>> documents = {};
+  /// The batch rows that queries [1, N, d_model] and keys consist of, where they stand without padding; null: padded. A
+  /// query sees keys of its own row alone.
+  std::shared_ptr<const RaggedRows> query_rows = nullptr, key_rows = nullptr;
 };
 
 /// What attention remembers of a sequence: its projected keys and values, [B, T, ...].
@@ -64,12 +67,15 @@ class Attention : public Module {
     return attend(queries, remember(x, 0), mask, 0);
   }
 
+  /// Whether it heeds mask.query_rows and key_rows. A model trains without padding where all of its layers do.
+  virtual bool takes_ragged_rows() const { return false; }
+
  protected:
   /// Row t of x stands at position first_position + t of its sequence, of the queries likewise. Training passes 0 and
   /// whole sequences, decoding a few rows at a time, mostly one, with the place of the first: a layer that uses
-  /// positions must count from there, so that both give the same. A row of several documents is passed as one
-  /// sequence: there only the distance of two rows of one document means something, and no query may see another
-  /// document, see mask.documents.
+  /// positions must count from there, so that both give the same. A row of several documents, and ragged rows, are
+  /// passed as one sequence: there only the distance of two rows of one document means something, and no query may see
+  /// another document, see AttentionMask.
   virtual Memory project(Variable x, std::size_t first_position) const = 0;
   virtual Variable forward(Variable queries, const Memory& memory, const AttentionMask& mask,
                            std::size_t first_position) const = 0;
@@ -160,13 +166,16 @@ class MultiHeadAttention : public Attention {
   /// Throws Error unless heads divide d_model.
   MultiHeadAttention(const Scope& scope, const AttentionPlace& place, const Options& options);
 
+  bool takes_ragged_rows() const override { return true; }
+
  protected:
   /// With `key_value_heads` heads of keys and values, in groups: head h of the queries uses head h key_value_heads /
   /// heads, rounded down. Throws Error unless they divide heads and heads divide d_model.
   MultiHeadAttention(const Scope& scope, const AttentionPlace& place, std::size_t key_value_heads,
                      const Options& options);
 
-  /// Queries or keys [B, T, count d_k], in `count` heads, as they are compared. Here: as they are.
+  /// Queries or keys [B, T, count d_k], in `count` heads, as they are compared. Here: as they are. Of ragged rows the
+  /// tape knows the places, see Tape::ragged_rows.
   virtual Variable at_positions(Variable x, std::size_t, std::size_t /*first_position*/) const { return x; }
   /// Changes what the attention op is given for so many queries and keys. Here: nothing.
   virtual void adjust(AttentionArguments&, Tape&, std::size_t /*queries*/, std::size_t /*keys*/) const {}

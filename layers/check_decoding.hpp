@@ -22,8 +22,9 @@ struct CheckDecodingResult {
 };
 
 /// Compares the hidden states of a model that decodes step by step, as in translating, with those of decoding whole
-/// targets at once, as in training, for random tokens below `vocabulary`. They differ where a layer of your own counts
-/// positions from the first row it is given instead of from `first_position`, or sees what is behind the cache's end.
+/// targets at once, padded and, where the model takes ragged rows, without padding, as in training, for random tokens
+/// below `vocabulary`. They differ where a layer of your own counts positions from the first row it is given instead of
+/// from `first_position`, or sees what is behind the cache's end or in another ragged row.
 CheckDecodingResult check_decoding(const Transformer& model, std::size_t vocabulary,
                                    const CheckDecodingArguments& options = {});
 

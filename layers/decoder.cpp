@@ -132,11 +132,14 @@ Decoder::Decoder(const Scope& scope, std::size_t blocks, const BlockArguments& a
     norm_ = arguments.norm.kind.make(scope / "norm", arguments.d_model);
 }
 
-Variable Decoder::operator()(Variable x, Variable source, const AttentionMask& source_mask,
-                             const std::vector<std::vector<std::size_t>>& documents) const {
-  const AttentionMask causal{true, {}, documents};
-  for (const auto& block : blocks_) x = (*block)(x, causal, source, source_mask);
+Variable Decoder::operator()(Variable x, AttentionMask mask, Variable source, const AttentionMask& source_mask) const {
+  mask.causal = true;
+  for (const auto& block : blocks_) x = (*block)(x, mask, source, source_mask);
   return norm_ ? (*norm_)(x) : x;
+}
+
+bool Decoder::takes_ragged_rows() const {
+  return std::all_of(blocks_.begin(), blocks_.end(), [](const auto& block) { return block->takes_ragged_rows(); });
 }
 
 DecoderCache Decoder::start(Variable source, const std::vector<std::size_t>& source_lengths) const {

@@ -33,6 +33,10 @@ class DecoderBlock : public Module {
   /// x [B, T, d_model], source [B, S, d_model] or absent -> [B, T, d_model]. `mask` is of the self-attention.
   Variable operator()(Variable x, const AttentionMask& mask, Variable source, const AttentionMask& source_mask) const;
 
+  bool takes_ragged_rows() const {
+    return self_attention_->takes_ragged_rows() && (!cross_attention_ || cross_attention_->takes_ragged_rows());
+  }
+
   /// The source's part of the cache.
   BlockCache start(Variable source) const;
   /// The next positions, x [B, T, d_model] -> [B, T, d_model]; extends the cache. A tape that does not record is lent
@@ -55,9 +59,11 @@ class Decoder : public Module {
  public:
   Decoder(const Scope& scope, std::size_t blocks, const BlockArguments& arguments);
 
-  /// x [B, T, d_model], source [B, S, d_model] or absent -> [B, T, d_model]. `documents` is as in AttentionMask.
-  Variable operator()(Variable x, Variable source, const AttentionMask& source_mask,
-                      const std::vector<std::vector<std::size_t>>& documents = {}) const;
+  /// x [B, T, d_model], source [B, S, d_model] or absent -> [B, T, d_model]. `mask` is of the self-attention, which is
+  /// causal whatever it says.
+  Variable operator()(Variable x, AttentionMask mask, Variable source, const AttentionMask& source_mask) const;
+
+  bool takes_ragged_rows() const;  ///< whether all of its attention does
 
   /// A cache for decoding step by step from an encoded source [B, S, d_model], or from none.
   DecoderCache start(Variable source, const std::vector<std::size_t>& source_lengths) const;

@@ -1,5 +1,7 @@
 #include "layers/encoder.hpp"
 
+#include <algorithm>
+
 namespace surd {
 
 EncoderBlock::EncoderBlock(const Scope& scope, const Scope& stack, const BlockArguments& arguments)
@@ -25,6 +27,10 @@ Encoder::Encoder(const Scope& scope, std::size_t blocks, const BlockArguments& a
 Variable Encoder::operator()(Variable x, const AttentionMask& mask) const {
   for (const auto& block : blocks_) x = (*block)(x, mask);
   return norm_ ? (*norm_)(x) : x;
+}
+
+bool Encoder::takes_ragged_rows() const {
+  return std::all_of(blocks_.begin(), blocks_.end(), [](const auto& block) { return block->takes_ragged_rows(); });
 }
 
 }  // namespace surd

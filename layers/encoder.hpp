@@ -30,6 +30,7 @@ class EncoderBlock : public Module {
   /// `stack` is the scope of all blocks together.
   EncoderBlock(const Scope& scope, const Scope& stack, const BlockArguments& arguments);
   Variable operator()(Variable x, const AttentionMask& mask) const;  ///< [B, S, d_model] -> [B, S, d_model]
+  bool takes_ragged_rows() const { return self_attention_->takes_ragged_rows(); }
 
  private:
   std::unique_ptr<Attention> self_attention_;
@@ -43,6 +44,7 @@ class Encoder : public Module {
  public:
   Encoder(const Scope& scope, std::size_t blocks, const BlockArguments& arguments);
   Variable operator()(Variable x, const AttentionMask& mask) const;  ///< [B, S, d_model] -> [B, S, d_model]
+  bool takes_ragged_rows() const;                                    ///< whether all of its attention does
 
  private:
   std::vector<std::unique_ptr<EncoderBlock>> blocks_;

@@ -1,6 +1,7 @@
 #include "layers/transformer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace surd {
 namespace {
@@ -66,6 +67,60 @@ JoinedTokens::JoinedTokens(const Tokens& source, const std::vector<std::size_t>&
   }
 }
 
+/// Sources without their padding, each with its target behind it, and no padding anywhere.
+struct RaggedJoinedTokens {
+  RaggedJoinedTokens(const Tokens& source, const std::vector<std::size_t>& source_lengths, const Tokens& target,
+                     const std::vector<std::size_t>& target_lengths, std::size_t max_length);
+
+  std::shared_ptr<const RaggedRows> rows;
+  std::vector<std::int32_t> ids;            // [N]
+  std::vector<std::int32_t> target_places;  // which of these are the targets'
+};
+
+RaggedJoinedTokens::RaggedJoinedTokens(const Tokens& source, const std::vector<std::size_t>& source_lengths,
+                                       const Tokens& target, const std::vector<std::size_t>& target_lengths,
+                                       std::size_t max_length) {
+  const std::size_t longest = std::min(source.length + target.length, max_length);
+  std::vector<std::size_t> lengths;
+  for (std::size_t b = 0; b < target.batch; ++b) {
+    lengths.push_back(source_lengths[b] + target_lengths[b]);
+    expect(source_lengths[b] <= source.length && target_lengths[b] <= target.length, "model",
+           "a source of {} tokens among {}, a target of {} among {}", source_lengths[b], source.length,
+           target_lengths[b], target.length);
+    expect(lengths[b] <= longest, "model", "a source and its target take {} positions; there are {}", lengths[b],
+           longest);
+    const auto copy = [&](const Tokens& tokens, std::size_t length) {
+      const auto row = tokens.ids.begin() + static_cast<std::ptrdiff_t>(b * tokens.length);
+      ids.insert(ids.end(), row, row + static_cast<std::ptrdiff_t>(length));
+    };
+    copy(source, source_lengths[b]);
+    for (std::size_t t = 0; t < target_lengths[b]; ++t)
+      target_places.push_back(static_cast<std::int32_t>(ids.size() + t));
+    copy(target, target_lengths[b]);
+  }
+  rows = std::make_shared<const RaggedRows>(lengths, longest);
+}
+
+Tokens ragged_tokens(const std::vector<std::int32_t>& ids, const RaggedRows& rows) {
+  return {ids, 1, ids.size(), rows.places()};
+}
+
+AttentionMask ragged_mask(std::shared_ptr<const RaggedRows> query_rows, std::shared_ptr<const RaggedRows> key_rows) {
+  AttentionMask mask;
+  mask.query_rows = std::move(query_rows);
+  mask.key_rows = std::move(key_rows);
+  return mask;
+}
+
+void expect_source(const Tokens& source) {
+  expect(source.length > 0, "model", "a source must hold at least its eos, because the model has an encoder");
+}
+
+/// Positions of x [B, T, d] by their numbers in B T -> [shape, d]: the op that looks up embeddings.
+Variable positions_at(Variable x, const std::vector<std::int32_t>& numbers, const Shape& shape) {
+  return embedding(reshape(x, {row_count(x.value()), row_length(x.value())}), numbers, shape);
+}
+
 /// Where documents begin in each row; empty where each row is one.
 std::vector<std::vector<std::size_t>> documents_of(const Tokens& tokens) {
   if (tokens.places.empty()) return {};
@@ -123,18 +178,47 @@ Variable Transformer::hidden(Tape& tape, const Tokens& source, const std::vector
          "a row of targets can hold several documents only where there is no encoder and no source");
   if (encoder_) return decode(target, encode(tape, source, source_lengths), source_lengths);
   const Tape::OnSide side(tape, ModelSide::joined);
-  if (source.length == 0) return decoder_(embed_target(tape, target, 0), {}, {}, documents_of(target));
+  if (source.length == 0) {
+    AttentionMask mask;
+    mask.documents = documents_of(target);
+    return decoder_(embed_target(tape, target, 0), mask, {}, {});
+  }
   const JoinedTokens joined(source, source_lengths, target, max_length());
-  const Variable all = decoder_(embed_target(tape, {joined.ids, source.batch, joined.length}, 0), {}, {});
-  const std::size_t d_model = all.shape()[2];
-  // Rows of a matrix by their numbers: the op that looks up embeddings.
-  return embedding(reshape(all, {source.batch * joined.length, d_model}), joined.target_places,
-                   {source.batch, target.length});
+  const Variable all = decoder_(embed_target(tape, {joined.ids, source.batch, joined.length}, 0), {}, {}, {});
+  return positions_at(all, joined.target_places, {source.batch, target.length});
+}
+
+Variable Transformer::ragged_hidden(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths,
+                                    const Tokens& target, const std::vector<std::size_t>& target_lengths) const {
+  expect(takes_ragged_rows(), "model", "its attention does not take ragged rows");
+  expect(source.batch == target.batch && source_lengths.size() == source.batch && target_lengths.size() == target.batch,
+         "model", "{} sources with {} lengths, {} targets with {}", source.batch, source_lengths.size(), target.batch,
+         target_lengths.size());
+  if (!encoder_) {
+    const RaggedJoinedTokens joined(source, source_lengths, target, target_lengths, max_length());
+    const Tape::OnSide side(tape, ModelSide::joined, joined.rows);
+    const Variable all = decoder_(embed_target(tape, ragged_tokens(joined.ids, *joined.rows), 0),
+                                  ragged_mask(joined.rows, joined.rows), {}, {});
+    return source.length == 0 ? all : positions_at(all, joined.target_places, {1, joined.target_places.size()});
+  }
+  expect_source(source);
+  const auto source_rows = std::make_shared<const RaggedRows>(source_lengths, source.length);
+  const auto target_rows = std::make_shared<const RaggedRows>(target_lengths, target.length);
+  const auto source_ids = source_rows->taken_from(source.ids), target_ids = target_rows->taken_from(target.ids);
+  Variable encoded;
+  {
+    const Tape::OnSide side(tape, ModelSide::source, source_rows);
+    encoded =
+        (*encoder_)(embed_source(tape, ragged_tokens(source_ids, *source_rows)), ragged_mask(source_rows, source_rows));
+  }
+  const Tape::OnSide side(tape, ModelSide::target, target_rows);
+  return decoder_(embed_target(tape, ragged_tokens(target_ids, *target_rows), 0), ragged_mask(target_rows, target_rows),
+                  encoded, ragged_mask(target_rows, source_rows));
 }
 
 Variable Transformer::encode(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths) const {
   const Tape::OnSide side(tape, ModelSide::source);
-  expect(source.length > 0, "model", "a source must hold at least its eos, because the model has an encoder");
+  expect_source(source);
   AttentionMask mask;
   mask.key_lengths = source_lengths;
   return encoder()(embed_source(tape, source), mask);
@@ -151,7 +235,7 @@ Variable Transformer::decode(const Tokens& target, Variable encoded,
   AttentionMask mask;
   mask.key_lengths = source_lengths;
   encoder();  // or throws
-  return decoder_(embed_target(encoded.tape(), target, 0), encoded, mask);
+  return decoder_(embed_target(encoded.tape(), target, 0), {}, encoded, mask);
 }
 
 Variable Transformer::logits(Variable hidden) const { return output_(hidden); }

@@ -66,6 +66,16 @@ class Transformer : public Module {
   Variable hidden(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths,
                   const Tokens& target) const;
 
+  /// The same at the target's positions before its padding, one behind another; nothing is computed for padding. Both
+  /// sides have lengths [B], a source 0 where there is none -> [1, N, d_model], N the sum of the target's. Throws Error
+  /// unless takes_ragged_rows().
+  Variable ragged_hidden(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths,
+                         const Tokens& target, const std::vector<std::size_t>& target_lengths) const;
+  /// Whether all of its attention does.
+  bool takes_ragged_rows() const {
+    return decoder_.takes_ragged_rows() && (!encoder_ || encoder_->takes_ragged_rows());
+  }
+
   /// Its two halves where there is an encoder; they throw Error where there is none, and encode() where S = 0.
   /// source [B, S] -> [B, S, d_model]
   Variable encode(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths) const;

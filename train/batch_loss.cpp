@@ -2,13 +2,18 @@
 
 namespace surd {
 
-Variable batch_hidden(const Transformer& model, Tape& tape, const Batch& batch) {
-  return model.hidden(tape, {batch.source, batch.size, batch.source_length}, batch.source_lengths,
-                      {batch.target_input, batch.size, batch.target_length, batch.target_places});
+BatchHidden batch_hidden(const Transformer& model, Tape& tape, const Batch& batch) {
+  const Tokens source{batch.source, batch.size, batch.source_length};
+  const Tokens target{batch.target_input, batch.size, batch.target_length, batch.target_places};
+  if (!target.places.empty() || !model.takes_ragged_rows())
+    return {model.hidden(tape, source, batch.source_lengths, target), batch.target_output};
+  return {model.ragged_hidden(tape, source, batch.source_lengths, target, batch.target_lengths),
+          RaggedRows(batch.target_lengths, batch.target_length).taken_from(batch.target_output)};
 }
 
 Variable batch_loss(const Transformer& model, Tape& tape, const Batch& batch, Real label_smoothing, Real divisor) {
-  return model.loss(batch_hidden(model, tape, batch), batch.target_output, {label_smoothing, Vocabulary::pad, divisor});
+  const BatchHidden hidden = batch_hidden(model, tape, batch);
+  return model.loss(hidden.states, hidden.targets, {label_smoothing, Vocabulary::pad, divisor});
 }
 
 }  // namespace surd

@@ -5,8 +5,13 @@
 
 namespace surd {
 
-/// The last hidden states of a model that is given a batch and its targets' true prefixes: [B, T, d_model].
-Variable batch_hidden(const Transformer& model, Tape& tape, const Batch& batch);
+/// The last hidden states [..., d_model] of a model that is given a batch and its targets' true prefixes, and the
+/// target of each: those of the batch in their order, without padding where the model can do without.
+struct BatchHidden {
+  Variable states;
+  std::vector<TokenId> targets;
+};
+BatchHidden batch_hidden(const Transformer& model, Tape& tape, const Batch& batch);
 
 /// The loss of a batch: cross-entropy summed over its target tokens and divided by `divisor`, e.g. the number of target
 /// tokens of the whole update -> [1], nats.

@@ -24,24 +24,26 @@ void for_each_target(const Transformer& model, const std::vector<SentencePair>& 
   Tape tape(inference), tile_tape(inference);
   for (const Batch& batch : evaluation_batches(pairs, batch_size)) {
     tape.reset(inference);
-    const Tensor& hidden = batch_hidden(model, tape, batch).value();
-    std::vector<std::size_t> places;  // of the rows that are no padding
-    for (std::size_t b = 0; b < batch.size; ++b)
-      for (std::size_t t = 0; t < batch.target_lengths[b]; ++t) places.push_back(b * batch.target_length + t);
+    const auto [states, targets] = batch_hidden(model, tape, batch);
+    const Tensor& hidden = states.value();
+    std::vector<std::size_t> real;  // rows that are no padding
+    for (std::size_t i = 0; i < targets.size(); ++i)
+      if (targets[i] != Vocabulary::pad) real.push_back(i);
     const std::size_t width = row_length(hidden);
-    for (std::size_t begin = 0; begin < places.size(); begin += tile_rows) {
-      const std::size_t count = std::min(tile_rows, places.size() - begin);
+    std::size_t b = 0, t = 0;
+    for (std::size_t begin = 0; begin < real.size(); begin += tile_rows) {
+      const std::size_t count = std::min(tile_rows, real.size() - begin);
       Tensor tile(Shape{count, width});
       for (std::size_t i = 0; i < count; ++i)
-        std::copy_n(hidden.data() + places[begin + i] * width, width, tile.data() + i * width);
+        std::copy_n(hidden.data() + real[begin + i] * width, width, tile.data() + i * width);
       tile_tape.reset(inference);
       Tensor rows = model.logits(tile_tape.input(std::move(tile))).value();
       const std::size_t vocabulary = row_length(rows);
       for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t place = places[begin + i], b = place / batch.target_length, t = place % batch.target_length;
         Real* row = rows.data() + i * vocabulary;
         kernels::log_softmax_row(row, row, vocabulary);
-        f(batch.indices[b], t, batch.target_output[place], row, vocabulary);
+        f(batch.indices[b], t, targets[real[begin + i]], row, vocabulary);
+        if (++t == batch.target_lengths[b]) ++b, t = 0;
       }
     }
   }

@@ -60,8 +60,9 @@ double Replicas::accumulate(const Batch& batch, const PassArguments& arguments) 
   const std::size_t ranks = ranks_ == nullptr ? 1 : ranks_->count(), rank = ranks_ == nullptr ? 0 : ranks_->index();
   const std::size_t count = std::min(ranks * replicas_.size(), batch.size);
   slices_.clear();
+  const std::vector<std::size_t> cuts = batch.even_cuts(count);
   for (std::size_t i = rank * replicas_.size(); i < std::min(count, (rank + 1) * replicas_.size()); ++i)
-    slices_.push_back(batch.slice(batch.size * i / count, batch.size * (i + 1) / count));
+    slices_.push_back(batch.slice(cuts[i], cuts[i + 1]));
   arguments_ = arguments;
   if (rank > 0) parameters_.clear_gradients();  // what came before is in the first rank's sum
   if (ranks_ != nullptr) ranks_->begin((count + replicas_.size() - 1) / replicas_.size());

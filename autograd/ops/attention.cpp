@@ -23,21 +23,27 @@ std::size_t row_of_scores(std::size_t keys) { return (keys + 15) / 16 * 16; }
 /// stored block by block, those of a block head by head.
 struct Block {
   std::size_t queries, keys;
-  std::size_t first;   ///< query, and key
-  std::size_t offset;  ///< of the scores, for one head
+  std::size_t first;       ///< query, and key, of the batch row
+  std::size_t query, key;  ///< the same, among the positions of q and of k
+  std::size_t offset;      ///< of the scores, for one head
   std::size_t row() const { return row_of_scores(keys); }
   std::size_t scores() const { return queries * row(); }  // of one head
 };
 using Blocks = std::vector<Block>;
 
 Blocks blocks_of_row(std::size_t b, const Sizes& s, const AttentionArguments& arguments) {
-  if (arguments.documents.empty()) return {{s.queries, s.keys, 0, 0}};
+  if (arguments.query_rows != nullptr) {
+    const RaggedRows &queries = *arguments.query_rows, &keys = *arguments.key_rows;
+    return {{queries.length(b), keys.length(b), 0, queries.begin(b), keys.begin(b), 0}};
+  }
+  const std::size_t query = b * s.queries, key = b * s.rows_of_keys;
+  if (arguments.documents.empty()) return {{s.queries, s.keys, 0, query, key, 0}};
   const std::vector<std::size_t>& begins = arguments.documents[b];
   Blocks blocks;
   std::size_t offset = 0;
   for (std::size_t i = 0; i < begins.size(); ++i) {
     const std::size_t length = (i + 1 < begins.size() ? begins[i + 1] : s.queries) - begins[i];
-    blocks.push_back({length, length, begins[i], offset});
+    blocks.push_back({length, length, begins[i], query + begins[i], key + begins[i], offset});
     offset += blocks.back().scores();
   }
   return blocks;
@@ -45,6 +51,23 @@ Blocks blocks_of_row(std::size_t b, const Sizes& s, const AttentionArguments& ar
 
 /// Elements of the scores of one head of a batch row.
 std::size_t scores_of(const Blocks& blocks) { return blocks.back().offset + blocks.back().scores(); }
+
+/// Where rows are ragged.
+void check_rows(Variable q, Variable k, const AttentionArguments& arguments) {
+  constexpr const char* op = "attention";
+  const auto &queries = arguments.query_rows, &keys = arguments.key_rows;
+  expect(queries != nullptr && keys != nullptr && queries->count() == keys->count(), op,
+         "takes ragged rows of queries and as many of keys");
+  expect(q.shape()[0] == 1 && q.shape()[1] == queries->positions() && k.shape()[1] == keys->positions(), op,
+         "rows of {} queries and {} keys are not those of q {} and k {}", queries->positions(), keys->positions(),
+         q.shape(), k.shape());
+  expect(arguments.documents.empty() && arguments.key_lengths.empty() && arguments.keys == 0, op,
+         "ragged rows have no documents, key lengths or room behind the keys");
+  for (std::size_t b = 0; b < queries->count(); ++b)
+    expect(!arguments.causal || queries->length(b) <= keys->length(b), op,
+           "causal attention takes at most as many queries as keys; got {} and {} in row {}", queries->length(b),
+           keys->length(b), b);
+}
 
 Sizes check(Variable q, Variable k, Variable v, const AttentionArguments& arguments) {
   constexpr const char* op = "attention";
@@ -63,17 +86,22 @@ Sizes check(Variable q, Variable k, Variable v, const AttentionArguments& argume
   expect(arguments.distance_bias || arguments.buckets.empty(), op, "{} buckets and no distance bias",
          arguments.buckets.size());
   expect(arguments.keys <= k.shape()[1], op, "{} keys do not lie in k {}", arguments.keys, k.shape());
-  const std::size_t batch = q.shape()[0], keys = arguments.keys == 0 ? k.shape()[1] : arguments.keys;
+  const bool ragged = arguments.query_rows != nullptr || arguments.key_rows != nullptr;
+  if (ragged) check_rows(q, k, arguments);
+  const std::size_t batch = ragged ? arguments.query_rows->count() : q.shape()[0];
+  const std::size_t queries = ragged ? arguments.query_rows->longest() : q.shape()[1];
+  const std::size_t rows_of_keys = ragged ? arguments.key_rows->longest() : k.shape()[1];
+  const std::size_t keys = arguments.keys == 0 ? rows_of_keys : arguments.keys;
   if (const Variable bias = arguments.distance_bias) {
     expect(bias.dimension() == 2 && bias.shape()[1] == arguments.heads, op, "takes a distance bias [D, {}]; got {}",
            arguments.heads, bias.shape());
-    expect(arguments.buckets.size() + 1 == q.shape()[1] + keys, op, "takes {} buckets; got {}", q.shape()[1] + keys - 1,
+    expect(arguments.buckets.size() + 1 == queries + keys, op, "takes {} buckets; got {}", queries + keys - 1,
            arguments.buckets.size());
     for (const std::size_t bucket : arguments.buckets)
       expect(bucket < bias.shape()[0], op, "bucket {} is no row of the distance bias {}", bucket, bias.shape());
   }
   expect(arguments.score_cap >= 0, op, "a cap on scores must not be negative; got {}", arguments.score_cap);
-  expect(!arguments.causal || q.shape()[1] <= keys, op,
+  expect(ragged || !arguments.causal || queries <= keys, op,
          "causal attention takes at most as many queries as keys; got q {}, k {}", q.shape(), k.shape());
   expect(arguments.dropout >= 0 && arguments.dropout < 1, op, "the dropout rate must be in [0, 1); got {}",
          arguments.dropout);
@@ -82,7 +110,7 @@ Sizes check(Variable q, Variable k, Variable v, const AttentionArguments& argume
   for (const std::size_t length : arguments.key_lengths)
     expect(length <= keys, op, "key length {} exceeds the {} keys", length, keys);
   const auto& documents = arguments.documents;
-  expect(documents.empty() || (documents.size() == batch && q.shape()[1] == keys && arguments.key_lengths.empty()), op,
+  expect(documents.empty() || (documents.size() == batch && queries == keys && arguments.key_lengths.empty()), op,
          "documents take as many queries as keys, their begins in each of {} rows, and no key lengths; got q {}, k {}, "
          "{} rows, {} key lengths",
          batch, q.shape(), k.shape(), documents.size(), arguments.key_lengths.size());
@@ -91,9 +119,9 @@ Sizes check(Variable q, Variable k, Variable v, const AttentionArguments& argume
                std::adjacent_find(begins.begin(), begins.end(), std::greater_equal<>()) == begins.end(),
            op, "documents begin at 0 and then ever later among {} positions; got {}", keys, fmt::join(begins, ", "));
   return {batch,
-          q.shape()[1],
+          queries,
           keys,
-          k.shape()[1],
+          rows_of_keys,
           arguments.heads,
           key_value_heads,
           q.shape()[2] / arguments.heads,
@@ -132,32 +160,37 @@ void add_bias_gradients(const Real* gradients, const AttentionArguments& argumen
     table_gradient(arguments.buckets[last - farthest + i], head) += by_distance[i];
 }
 
-/// Begins to fetch row b of the batch in each tensor into the L2 cache. The heads take turns with the cache lines of a
-/// position, which the processor does not foresee. (GCC drops calls of a function that only prefetches.)
-SURD_INLINE inline void prefetch_row(std::size_t b, std::size_t batch, std::initializer_list<const Tensor*> tensors) {
-  for (const Tensor* x : tensors) {
-    const std::size_t row = x->size() / batch;
-    for (std::size_t i = 0; i < row; i += 64 / sizeof(Real)) __builtin_prefetch(x->data() + b * row + i, 0, 2);
-  }
+/// Begins to fetch elements into the L2 cache. (GCC drops calls of a function that only prefetches.)
+SURD_INLINE inline void prefetch(const Real* x, std::size_t count) {
+  for (std::size_t i = 0; i < count; i += 64 / sizeof(Real)) __builtin_prefetch(x + i, 0, 2);
 }
 
-/// What an observer is shown: [B, H, Tq, Tk], filled head by head. Empty where nobody observes.
+/// The same for a batch row in each of two lists of tensors. The heads take turns with the cache lines of a position,
+/// which the processor does not foresee.
+SURD_INLINE inline void prefetch_row(const Blocks& row, std::initializer_list<const Tensor*> of_queries,
+                                     std::initializer_list<const Tensor*> of_keys) {
+  const Block &first = row.front(), &last = row.back();
+  for (const Tensor* x : of_queries)
+    prefetch(x->data() + first.query * row_length(*x), (last.query + last.queries - first.query) * row_length(*x));
+  for (const Tensor* x : of_keys)
+    prefetch(x->data() + first.key * row_length(*x), (last.key + last.keys - first.key) * row_length(*x));
+}
+
+/// What an observer is shown: [B, H, Tq, Tk], filled head by head; keys that are hidden get `hidden`, and padding where
+/// rows are ragged. Empty where nobody observes.
 class Shown {
  public:
-  Shown(const Tape& tape, const Sizes& s)
+  Shown(const Tape& tape, const Sizes& s, Real hidden)
       : observed_(tape.observed()),
         sizes_(s),
-        values_(observed_ ? Shape{s.batch, s.heads, s.queries, s.keys} : Shape{0}) {}
+        values_(full(observed_ ? Shape{s.batch, s.heads, s.queries, s.keys} : Shape{0}, hidden)) {}
 
-  /// Copies a head's scores, weights or gradients of a block; keys that are hidden get `hidden`.
-  void copy(const Real* rows, std::size_t b, std::size_t h, const Block& block, const AttentionArguments& arguments,
-            Real hidden) {
+  /// Copies a head's scores, weights or gradients of a block.
+  void copy(const Real* rows, std::size_t b, std::size_t h, const Block& block, const AttentionArguments& arguments) {
     if (!observed_) return;
     Real* to = values_.data() + ((b * sizes_.heads + h) * sizes_.queries + block.first) * sizes_.keys;
-    for (std::size_t t = 0; t < block.queries; ++t, rows += block.row(), to += sizes_.keys) {
-      std::fill_n(to, sizes_.keys, hidden);
+    for (std::size_t t = 0; t < block.queries; ++t, rows += block.row(), to += sizes_.keys)
       std::copy_n(rows, visible_keys(b, t, block, arguments), to + block.first);
-    }
   }
 
   void show(const Tape& tape, std::string_view what) const {
@@ -185,19 +218,13 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   // Leading dimensions.
   const std::size_t q_row = s.heads * s.key_width, o_row = s.heads * s.value_width;
   const std::size_t k_row = s.key_value_heads * s.key_width, v_row = s.key_value_heads * s.value_width;
-  // Where row t of head h begins.
-  const auto q_at = [=](std::size_t b, std::size_t h, std::size_t t) {
-    return (b * s.queries + t) * q_row + h * s.key_width;
+  // Where head h of a block begins.
+  const auto q_at = [=](const Block& block, std::size_t h) { return block.query * q_row + h * s.key_width; };
+  const auto k_at = [=](const Block& block, std::size_t h) { return block.key * k_row + h / shared_by * s.key_width; };
+  const auto v_at = [=](const Block& block, std::size_t h) {
+    return block.key * v_row + h / shared_by * s.value_width;
   };
-  const auto k_at = [=](std::size_t b, std::size_t h, std::size_t t) {
-    return (b * s.rows_of_keys + t) * k_row + h / shared_by * s.key_width;
-  };
-  const auto v_at = [=](std::size_t b, std::size_t h, std::size_t t) {
-    return (b * s.rows_of_keys + t) * v_row + h / shared_by * s.value_width;
-  };
-  const auto o_at = [=](std::size_t b, std::size_t h, std::size_t t) {
-    return (b * s.queries + t) * o_row + h * s.value_width;
-  };
+  const auto o_at = [=](const Block& block, std::size_t h) { return block.query * o_row + h * s.value_width; };
 
   Tape& tape = q.tape();
   const Variable bias = arguments.distance_bias;
@@ -232,27 +259,27 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   // Backward needs those that are capped.
   const bool keep_scores = cap > 0 && recorded;
   Tensor scores(Shape{keep_scores ? s.batch * of_batch_row : tape.observed() ? largest : 0});
-  Tensor o(Shape{s.batch, s.queries, o_row});
-  Shown shown_scores(tape, s), shown_weights(tape, s);
+  Tensor o(Shape{q.shape()[0], q.shape()[1], o_row});
+  Shown shown_scores(tape, s, std::numeric_limits<Real>::quiet_NaN()), shown_weights(tape, s, 0);
   std::vector<std::vector<Real>> biases;  // a head
   for (std::size_t h = 0; h < s.heads; ++h) biases.push_back(biases_by_distance(arguments, s, h));
   std::vector<std::size_t> visible(s.queries);
   for (std::size_t b = 0; b < s.batch; ++b) {
     if (fetch_ahead(blocks, b + 1)) {
-      prefetch_row(b + 1, s.batch, {&q.value(), &k.value(), &v.value(), &o});
-      if (recorded) prefetch_row(b + 1, s.batch, {&weights});
+      prefetch_row(blocks[b + 1], {&q.value(), &o}, {&k.value(), &v.value()});
+      if (recorded) prefetch(weights.data() + (b + 1) * of_batch_row, of_batch_row);
     }
     for (const Block& block : blocks[b]) {
       for (std::size_t t = 0; t < block.queries; ++t) visible[t] = visible_keys(b, t, block, arguments);
       for (std::size_t h = 0; h < s.heads; ++h) {
         Real* p = weights.data() + scores_at(b, h, block);
         Real* head_scores = scores.data() + (keep_scores ? scores_at(b, h, block) : 0);
-        attention_head::weights(
-            head_sizes(block), rows(q, q_at(b, h, block.first), q_row), rows(k, k_at(b, h, block.first), k_row),
-            biases[h].empty() ? nullptr : biases[h].data() + (s.queries - block.queries), visible.data(),
-            arguments.subtract_max == SubtractMax::yes, scores.size() > 0 ? head_scores : nullptr, p);
-        shown_scores.copy(head_scores, b, h, block, arguments, std::numeric_limits<Real>::quiet_NaN());
-        shown_weights.copy(p, b, h, block, arguments, 0);
+        attention_head::weights(head_sizes(block), rows(q, q_at(block, h), q_row), rows(k, k_at(block, h), k_row),
+                                biases[h].empty() ? nullptr : biases[h].data() + (s.queries - block.queries),
+                                visible.data(), arguments.subtract_max == SubtractMax::yes,
+                                scores.size() > 0 ? head_scores : nullptr, p);
+        shown_scores.copy(head_scores, b, h, block, arguments);
+        shown_weights.copy(p, b, h, block, arguments);
       }
     }
     if (drop)
@@ -261,7 +288,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
     for (const Block& block : blocks[b])
       for (std::size_t h = 0; h < s.heads; ++h)
         attention_head::output(head_sizes(block), weights.data() + scores_at(b, h, block), rate.keep_scale,
-                               rows(v, v_at(b, h, block.first), v_row), {o.data() + o_at(b, h, block.first), o_row});
+                               rows(v, v_at(block, h), v_row), {o.data() + o_at(block, h), o_row});
   }
   if (tape.observed()) tape.observe("factor", full({1}, factor));
   shown_scores.show(tape, "scores");
@@ -277,24 +304,25 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
     };
     Tensor dq = gradient_of(q), dk = gradient_of(k), dv = gradient_of(v);
     Tensor ds = zeros({largest}), d_bias = to_bias ? zeros(bias.shape()) : Tensor(Shape{0});
-    Shown shown_gradients(q.tape(), s);
+    Shown shown_gradients(q.tape(), s, 0);
     const auto gradients = [](bool needed, Tensor& x, std::size_t at, std::size_t stride) {
       return kernels::MutableRows{needed ? x.data() + at : nullptr, stride};
     };
     for (std::size_t b = 0; b < s.batch; ++b) {
-      if (fetch_ahead(blocks, b + 1))
-        prefetch_row(b + 1, s.batch, {&q.value(), &k.value(), &v.value(), &weights, &pass.gradient(), &dq, &dk, &dv});
+      if (fetch_ahead(blocks, b + 1)) {
+        prefetch_row(blocks[b + 1], {&q.value(), &pass.gradient(), &dq}, {&k.value(), &v.value(), &dk, &dv});
+        prefetch(weights.data() + (b + 1) * of_batch_row, of_batch_row);
+      }
       for (const Block& block : blocks[b])
         for (std::size_t h = 0; h < s.heads; ++h) {
-          const std::size_t at_q = q_at(b, h, block.first), at_k = k_at(b, h, block.first);
-          const std::size_t at_v = v_at(b, h, block.first);
+          const std::size_t at_q = q_at(block, h), at_k = k_at(block, h), at_v = v_at(block, h);
           attention_head::backward(head_sizes(block), rows(q, at_q, q_row), rows(k, at_k, k_row), rows(v, at_v, v_row),
                                    cap > 0 ? scores.data() + scores_at(b, h, block) : nullptr,
                                    weights.data() + scores_at(b, h, block), rate.keep_scale,
-                                   {d_o + o_at(b, h, block.first), o_row}, ds.data(),
+                                   {d_o + o_at(block, h), o_row}, ds.data(),
                                    {gradients(to_q, dq, at_q, q_row), gradients(to_k, dk, at_k, k_row),
                                     gradients(to_v, dv, at_v, v_row), h % shared_by != 0});
-          shown_gradients.copy(ds.data(), b, h, block, arguments, 0);
+          shown_gradients.copy(ds.data(), b, h, block, arguments);
           if (to_bias) add_bias_gradients(ds.data(), arguments, h, block, s.queries - 1, d_bias);
         }
     }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -140,6 +141,55 @@ TEST_CASE("what a document gets, and gives, does not depend on what else its row
     for (std::size_t j = 0; j < table.size(); ++j) table_gradient.data()[j] += own[3].gradient().data()[j];
   }
   CHECK(test::largest_difference(whole[3].gradient(), table_gradient) < rounding);
+}
+
+/// Rows of these lengths, padded to 6.
+std::shared_ptr<const RaggedRows> ragged(const Lengths& lengths) {
+  return std::make_shared<const RaggedRows>(lengths, 6);
+}
+
+TEST_CASE("gradients of attention over ragged rows") {
+  for (const bool causal : {false, true})
+    for (const double dropout : {0.0, 0.4}) {
+      AttentionArguments options{2, Real(0.7), causal};
+      options.query_rows = ragged({2, 1, 4});
+      options.key_rows = ragged({5, 1, 6});
+      options.dropout = dropout;
+      options.stream = random::Stream(3, "dropout", "attention");
+      test::check_gradients(
+          fmt::format("ragged rows, causal {}, dropout {}", causal, dropout),
+          [&](Tape&, V v) { return attention(v[0], v[1], v[2], options); },
+          [&](std::uint64_t seed) {
+            return inputs_of({1, 7, 12, 2, 3, 2}, seed);
+          });
+    }
+}
+
+TEST_CASE("what a ragged row gets is what it gets alone") {
+  const Lengths query_lengths = {2, 1, 4}, key_lengths = {5, 3, 6};
+  AttentionArguments together{2, Real(0.6)};
+  together.distance_slopes = {0.5, 0.1};
+  together.query_rows = ragged(query_lengths);
+  together.key_rows = ragged(key_lengths);
+  const Tensor q = test::random_tensor({1, 7, 6}, 1), k = test::random_tensor({1, 14, 6}, 2),
+               v = test::random_tensor({1, 14, 6}, 3);
+  Tape tape;
+  const auto part = [&](const Tensor& x, std::size_t begin, std::size_t count) {
+    return slice(tape.input(x), 1, begin, begin + count);
+  };
+  const Tensor all = attention(tape.input(q), tape.input(k), tape.input(v), together).value();
+  for (std::size_t b = 0; b < query_lengths.size(); ++b) {
+    const std::size_t query = together.query_rows->begin(b), key = together.key_rows->begin(b);
+    const AttentionArguments alone = [&] {
+      AttentionArguments arguments{2, Real(0.6)};
+      arguments.distance_slopes = together.distance_slopes;
+      return arguments;
+    }();
+    const Variable own =
+        attention(part(q, query, query_lengths[b]), part(k, key, key_lengths[b]), part(v, key, key_lengths[b]), alone);
+    CHECK(test::largest_difference(part(all, query, query_lengths[b]).value(), own.value()) <
+          100 * static_cast<double>(std::numeric_limits<Real>::epsilon()));
+  }
 }
 
 TEST_CASE("gradients of attention with other factors") {

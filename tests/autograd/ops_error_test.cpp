@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,27 @@ TEST_CASE_FIXTURE(Fixture, "errors of documents in attention") {
                     .c_str());
   CHECK_ERROR(attention(x, x, x, with({{0}, {}})),
               "attention: documents begin at 0 and then ever later among 3 positions; got ");
+}
+
+TEST_CASE_FIXTURE(Fixture, "errors of ragged rows in attention") {
+  const Variable x = of({1, 3, 4});
+  const auto rows = [](std::vector<std::size_t> lengths) { return std::make_shared<const RaggedRows>(lengths, 3); };
+  AttentionArguments options{2, 1};
+  options.query_rows = rows({1, 2});
+  CHECK_ERROR(attention(x, x, x, options), "attention: takes ragged rows of queries and as many of keys");
+  options.key_rows = rows({3});
+  CHECK_ERROR(attention(x, x, x, options), "attention: takes ragged rows of queries and as many of keys");
+  options.key_rows = rows({1, 1});
+  CHECK_ERROR(attention(x, x, x, options),
+              "attention: rows of 3 queries and 2 keys are not those of q [1, 3, 4] and k [1, 3, 4]");
+  options.key_rows = rows({2, 1});
+  options.causal = true;
+  CHECK_ERROR(attention(x, x, x, options),
+              "attention: causal attention takes at most as many queries as keys; got 2 and 1 in row 1");
+  options.causal = false;
+  options.key_lengths = {2, 1};
+  CHECK_ERROR(attention(x, x, x, options),
+              "attention: ragged rows have no documents, key lengths or room behind the keys");
 }
 
 TEST_CASE_FIXTURE(Fixture, "errors of attention") {

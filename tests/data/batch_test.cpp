@@ -72,6 +72,26 @@ TEST_CASE("any rows of a batch keep what belongs to them, in the order asked for
   }
 }
 
+TEST_CASE("slices are cut where they have about as many tokens") {
+  const auto cuts = [](const Sizes& lengths, std::size_t count) {
+    Batch batch;
+    batch.size = lengths.size();
+    batch.source_lengths.assign(lengths.size(), 0);
+    batch.target_lengths = lengths;
+    return batch.even_cuts(count);
+  };
+  CHECK(cuts({3, 3, 3, 3}, 1) == Sizes{0, 4});
+  CHECK(cuts({3, 3, 3, 3}, 2) == Sizes{0, 2, 4});
+  CHECK(cuts({3, 3, 3, 3}, 4) == Sizes{0, 1, 2, 3, 4});
+  CHECK(cuts({1, 1, 1, 1, 1, 1, 6}, 2) == Sizes{0, 6, 7});
+  CHECK(cuts({6, 1, 1, 1, 1, 1, 1}, 2) == Sizes{0, 1, 7});
+  CHECK(cuts({100, 1, 1, 1}, 3) == Sizes{0, 1, 2, 4});
+  CHECK(cuts({1, 1, 1, 100}, 3) == Sizes{0, 2, 3, 4});
+  CHECK(make_batch(pairs, {1, 0, 2}).even_cuts(3) == Sizes{0, 1, 2, 3});
+  CHECK_THROWS_AS(cuts({1, 1}, 3), Error);
+  CHECK_THROWS_AS(cuts({1, 1}, 0), Error);
+}
+
 TEST_CASE("a packed row holds several texts, each with its own bos, eos and places") {
   const std::vector<SentencePair> texts = {{{}, {20, 21}}, {{}, {22}}, {{}, {}}, {{}, {23, 24, 25, 26}}};
   const Batch batch = make_packed_batch(texts, {{1, 0}, {3}, {2}});

@@ -32,6 +32,21 @@ class ForgetfulAttention : public MultiHeadAttention {
   Variable at_positions(Variable x, std::size_t heads, std::size_t) const override { return rotary(x, heads, 0, 100); }
 };
 
+/// Lets a query see the other rows of its batch, where they are ragged.
+class CuriousAttention : public MultiHeadAttention {
+ public:
+  using Options = MultiHeadOptions;
+  using MultiHeadAttention::MultiHeadAttention;
+
+ protected:
+  Variable forward(Variable queries, const Memory& memory, const AttentionMask& mask,
+                   std::size_t first_position) const override {
+    AttentionMask other = mask;
+    other.query_rows = other.key_rows = nullptr;
+    return MultiHeadAttention::forward(queries, memory, other, first_position);
+  }
+};
+
 std::vector<std::int32_t> column(const Example& example, std::size_t t) {
   std::vector<std::int32_t> tokens;
   for (std::size_t b = 0; b < example.size; ++b) tokens.push_back(example.target_input[b * example.target_length + t]);
@@ -201,6 +216,17 @@ TEST_CASE("check_decoding tells a model that counts positions wrongly from one t
   CHECK_FALSE(result.passed);
   CHECK(result.worst > 1e-3);
   CHECK_FALSE(contains(result.where, "position 0,"));
+}
+
+TEST_CASE("check_decoding tells a layer that does not keep ragged rows apart") {
+  attentions().add<CuriousAttention>("curious", "");
+  for (TransformerOptions options : {small_options(), decoder_only(small_options())}) {
+    options.attention.select("curious");
+    const Model model(options);
+    const CheckDecodingResult result = check_decoding(model.transformer, Example::vocabulary);
+    CHECK_FALSE(result.passed);
+    CHECK(contains(result.where, ", without padding"));
+  }
 }
 
 TEST_CASE("a cache grows in place, and longer than its first room") {

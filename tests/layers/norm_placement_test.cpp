@@ -194,7 +194,7 @@ TEST_CASE("a stack ends in a norm of its own with pre placement only") {
     Tape tape;
     const Variable encoded = encoder(tape.input(x), {});
     CHECK(standardness(encoded.value()) < 1e-4);
-    CHECK(standardness(decoder(tape.input(x), encoded, {}).value()) < 1e-4);
+    CHECK(standardness(decoder(tape.input(x), {}, encoded, {}).value()) < 1e-4);
 
     // The last norm comes once, after the stack: of no blocks at all it is the norm of x.
     Bench empty;

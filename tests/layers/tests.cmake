@@ -10,6 +10,7 @@ surd_tests(layers
     initial_loss_test.cpp
     norm_placement_test.cpp
     positions_test.cpp
+    ragged_rows_test.cpp
     scale_test.cpp
     score_parts_test.cpp
     score_variance_test.cpp

@@ -346,7 +346,7 @@ TEST_CASE("replicas that share the parameters add the same bits as one after the
   std::vector<Tensor> sums;
   for (std::size_t i = 0; i < 3; ++i) {
     alone.parameters.clear_gradients();
-    one.accumulate(batch.slice(batch.size * i / 3, batch.size * (i + 1) / 3), pass(batch));
+    one.accumulate(batch.slice(batch.even_cuts(3)[i], batch.even_cuts(3)[i + 1]), pass(batch));
     const std::vector<Tensor> part = gradients_of(alone.parameters);
     for (std::size_t p = 0; p < part.size(); ++p) {
       if (i == 0)

@@ -1,6 +1,7 @@
 # Both: where double arithmetic shows an equality to more digits than float can.
 surd_tests(train
   FLOAT
+    batch_loss_test.cpp
     cross_attention_test.cpp
     decoding_test.cpp
     divergence_test.cpp

@@ -18,12 +18,14 @@ PositionFilter ProbedUpdate::positions(const Event& event) const {
   const auto& lengths = event.side == ModelSide::source   ? source_lengths_
                         : event.side == ModelSide::joined ? joined_lengths_
                                                           : target_lengths_;
-  if (event.side == ModelSide::none || lengths.size() < event.tensor.shape()[0])
+  if (event.side == ModelSide::none || event.rows != nullptr || lengths.size() < event.tensor.shape()[0])
     return [](std::size_t, std::size_t) { return true; };
   return [&lengths](std::size_t b, std::size_t t) { return t < lengths[b]; };
 }
 
 PositionFilter ProbedUpdate::begins(const Event& event) const {
+  if (event.rows != nullptr)
+    return [places = event.rows->places()](std::size_t, std::size_t t) { return places[t] == 0; };
   if (places_.empty() || event.side == ModelSide::source) return [](std::size_t, std::size_t t) { return t == 0; };
   const std::size_t length = event.tensor.shape()[1];
   return [this, length](std::size_t b, std::size_t t) { return places_[b * length + t] == 0; };

@@ -117,6 +117,25 @@ TEST_CASE("attention of padded queries does not count, by the lengths of the sid
   CHECK(entropy_on(probe, ModelSide::target) == Approx(1));
 }
 
+TEST_CASE("of an op's value without padding every position counts") {
+  Batch batch;
+  batch.size = 2;
+  batch.source_lengths = batch.target_lengths = {2, 1};
+  ProbedUpdate update;
+  update.batch(0, batch);
+  const std::string path = "a";
+  const RaggedRows rows({2, 1}, 2);
+  const Tensor padded = full({2, 2, 4}, 1), ragged = full({1, 3, 4}, 1);
+  const Event of_padded{Event::Kind::quantity, path, "sum", ModelSide::source, padded};
+  CHECK(update.positions(of_padded)(1, 0));
+  CHECK_FALSE(update.positions(of_padded)(1, 1));
+  const Event of_ragged{Event::Kind::result, path, "linear", ModelSide::source, ragged, &rows};
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(update.positions(of_ragged)(0, i));
+    CHECK(update.begins(of_ragged)(0, i) == (i != 1));
+  }
+}
+
 TEST_CASE("an inner quantity that has no entry in the table is recorded as its rms") {
   Probe probe;
   show(probe, Event::Kind::quantity, "gate", tensor_of({2}, {1, 7}));
