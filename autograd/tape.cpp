@@ -136,7 +136,8 @@ void Tape::backward(Variable root, Tensor cotangent) {
     Node& current = *nodes_[i];
     if (current.gradient && current.closure != nullptr) {
       const Region region(*this, *current.path);  // for what the op's backward function observes
-      const OnSide side(*this, current.side, current.rows);
+      const OnSide side(*this, current.side);
+      const InRows rows(*this, current.rows);
       show(Event::Kind::gradient, *current.path, current.op, *current.gradient);
       BackwardPass pass(*this, i);
       current.invoke(current.closure, pass);

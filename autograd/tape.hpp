@@ -167,30 +167,38 @@ class Tape {
     const std::string* outer_;
   };
 
-  /// While it lives, nodes are attributed to a side of the model: whoever computes a side says so, and whether its
-  /// values stand in rows without padding; null where they are padded.
+  /// While it lives, nodes are attributed to a side of the model: whoever computes a side says so.
   class OnSide {
    public:
-    OnSide(Tape& tape, ModelSide side, std::shared_ptr<const RaggedRows> rows = nullptr)
-        : tape_(tape), outer_(std::exchange(tape.side_, side)), outer_rows_(std::move(rows)) {
-      tape_.rows_.swap(outer_rows_);
-    }
-    ~OnSide() {
-      tape_.side_ = outer_;
-      tape_.rows_.swap(outer_rows_);
-    }
+    OnSide(Tape& tape, ModelSide side) : tape_(tape), outer_(std::exchange(tape.side_, side)) {}
+    ~OnSide() { tape_.side_ = outer_; }
     OnSide(const OnSide&) = delete;
     OnSide& operator=(const OnSide&) = delete;
 
    private:
     Tape& tape_;
     ModelSide outer_;
-    std::shared_ptr<const RaggedRows> outer_rows_;
   };
 
   ModelSide side() const { return side_; }
-  /// The rows that x [1, N, d] of the present side holds without their padding; null where it is not such a value. Ops
-  /// ask that count rows or positions.
+
+  /// While it lives, values [1, N, d] hold these rows without their padding; null: they are padded.
+  class InRows {
+   public:
+    InRows(Tape& tape, std::shared_ptr<const RaggedRows> rows) : tape_(tape), outer_(std::move(rows)) {
+      tape_.rows_.swap(outer_);
+    }
+    ~InRows() { tape_.rows_.swap(outer_); }
+    InRows(const InRows&) = delete;
+    InRows& operator=(const InRows&) = delete;
+
+   private:
+    Tape& tape_;
+    std::shared_ptr<const RaggedRows> outer_;
+  };
+
+  /// The rows that x [1, N, d] holds without their padding; null where it is no such value. Ops ask that count rows or
+  /// positions.
   const RaggedRows* ragged_rows(const Tensor& x) const {
     const bool ragged =
         rows_ != nullptr && x.dimension() == 3 && x.shape()[0] == 1 && x.shape()[1] == rows_->positions();
@@ -226,7 +234,7 @@ class Tape {
     const char* op = "";
     const std::string* path = nullptr;
     ModelSide side = ModelSide::none;
-    std::shared_ptr<const RaggedRows> rows;  ///< of its side
+    std::shared_ptr<const RaggedRows> rows;  ///< see InRows
     bool first_use = false;                  ///< of a parameter in this pass, where gradient_done is told
     std::size_t parameter = 0;
     // The closure lives in a pool block: no call of the system's allocator in the steady state.

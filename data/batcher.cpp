@@ -33,7 +33,7 @@ void BatcherOptions::fields(Fields& f) {
     "see each other, and next to no padding. A batch has as many rows as batch_tokens allow, and replicas share rows; "
     "null: a text a row",
     at_least(1), Unit{"positions"}, When{batch_tokens.has_value(), "batch_tokens is given"});
-  f("bucketing", bucketing, "whether pairs of similar length share a batch, which saves padding",
+  f("bucketing", bucketing, "whether pairs of similar length share a batch, so that more of them fit into batch_tokens",
     When{!packed_length, "packed_length is null"});
   f("bucketing_window", bucketing_window, "pairs are sorted by length within windows of so many; default: all together",
     at_least(1), Unit{"pairs"}, When{bucketing && !packed_length, "bucketing is read and true"});

@@ -152,10 +152,11 @@ Variable MultiHeadAttention::forward(Variable x, const Memory& memory, const Att
   arguments.stream = tape.stream("dropout", path());
   arguments.key_value_heads = key_value_heads_;
   arguments.first_position = first_position;
-  const bool ragged = mask.query_rows != nullptr;
-  const std::size_t keys = ragged ? mask.key_rows->longest() : memory.keys.shape()[1];
-  adjust(arguments, tape, ragged ? mask.query_rows->longest() : queries.shape()[1],
-         memory.length == 0 ? keys : memory.length);
+  const auto longest = [](const std::shared_ptr<const RaggedRows>& rows, Variable x) {
+    return rows != nullptr ? rows->longest() : x.shape()[1];
+  };
+  adjust(arguments, tape, longest(mask.query_rows, queries),
+         memory.length == 0 ? longest(mask.key_rows, memory.keys) : memory.length);
   return output_(attention(queries, memory.keys, memory.values, arguments));
 }
 

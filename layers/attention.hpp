@@ -64,10 +64,14 @@ class Attention : public Module {
   }
   /// Both at once.
   Variable operator()(Variable queries, Variable x, const AttentionMask& mask) const {
-    return attend(queries, remember(x, 0), mask, 0);
+    const auto remember_rows = [&] {
+      const Tape::InRows rows(x.tape(), mask.key_rows);
+      return remember(x, 0);
+    };
+    return attend(queries, remember_rows(), mask, 0);
   }
 
-  /// Whether it heeds mask.query_rows and key_rows. A model trains without padding where all of its layers do.
+  /// Whether it heeds mask.query_rows and key_rows. A model trains without padding where all of its attention does.
   virtual bool takes_ragged_rows() const { return false; }
 
  protected:
@@ -174,8 +178,8 @@ class MultiHeadAttention : public Attention {
   MultiHeadAttention(const Scope& scope, const AttentionPlace& place, std::size_t key_value_heads,
                      const Options& options);
 
-  /// Queries or keys [B, T, count d_k], in `count` heads, as they are compared. Here: as they are. Of ragged rows the
-  /// tape knows the places, see Tape::ragged_rows.
+  /// Queries or keys [B, T, count d_k], in `count` heads, as they are compared. Here: as they are. Where they
+  /// are ragged rows, the tape knows their places, see Tape::ragged_rows.
   virtual Variable at_positions(Variable x, std::size_t, std::size_t /*first_position*/) const { return x; }
   /// Changes what the attention op is given for so many queries and keys. Here: nothing.
   virtual void adjust(AttentionArguments&, Tape&, std::size_t /*queries*/, std::size_t /*keys*/) const {}

@@ -17,8 +17,11 @@ CheckDecodingResult check_decoding(const Transformer& model, std::size_t vocabul
     for (std::int32_t& id : *ids) id = static_cast<std::int32_t>(draw.integer(vocabulary));
   std::vector<std::size_t> lengths, target_lengths;
   for (std::size_t b = 0; b < batch; ++b) {
-    target_lengths.push_back(std::max<std::size_t>(1, length - std::min(b, length)));
-    lengths.push_back(model.has_encoder() ? target_lengths[b] : length);
+    const auto shorter_by = [&](std::size_t count) {
+      return std::max<std::size_t>(1, length - std::min(count, length));
+    };
+    lengths.push_back(model.has_encoder() ? shorter_by(b) : length);
+    target_lengths.push_back(shorter_by(2 * b));  // nothing that takes one for the other passes
   }
 
   TapeArguments forward_only;

@@ -84,7 +84,7 @@ RaggedJoinedTokens::RaggedJoinedTokens(const Tokens& source, const std::vector<s
   std::vector<std::size_t> lengths;
   for (std::size_t b = 0; b < target.batch; ++b) {
     lengths.push_back(source_lengths[b] + target_lengths[b]);
-    expect(source_lengths[b] <= source.length && target_lengths[b] <= target.length, "model",
+    expect(source_lengths[b] <= source.length && target_lengths[b] >= 1 && target_lengths[b] <= target.length, "model",
            "a source of {} tokens among {}, a target of {} among {}", source_lengths[b], source.length,
            target_lengths[b], target.length);
     expect(lengths[b] <= longest, "model", "a source and its target take {} positions; there are {}", lengths[b],
@@ -196,9 +196,13 @@ Variable Transformer::ragged_hidden(Tape& tape, const Tokens& source, const std:
          target_lengths.size());
   if (!encoder_) {
     const RaggedJoinedTokens joined(source, source_lengths, target, target_lengths, max_length());
-    const Tape::OnSide side(tape, ModelSide::joined, joined.rows);
-    const Variable all = decoder_(embed_target(tape, ragged_tokens(joined.ids, *joined.rows), 0),
-                                  ragged_mask(joined.rows, joined.rows), {}, {});
+    Variable all;
+    {
+      const Tape::OnSide side(tape, ModelSide::joined);
+      const Tape::InRows rows(tape, joined.rows);
+      all = decoder_(embed_target(tape, ragged_tokens(joined.ids, *joined.rows), 0),
+                     ragged_mask(joined.rows, joined.rows), {}, {});
+    }
     return source.length == 0 ? all : positions_at(all, joined.target_places, {1, joined.target_places.size()});
   }
   expect_source(source);
@@ -207,11 +211,13 @@ Variable Transformer::ragged_hidden(Tape& tape, const Tokens& source, const std:
   const auto source_ids = source_rows->taken_from(source.ids), target_ids = target_rows->taken_from(target.ids);
   Variable encoded;
   {
-    const Tape::OnSide side(tape, ModelSide::source, source_rows);
+    const Tape::OnSide side(tape, ModelSide::source);
+    const Tape::InRows rows(tape, source_rows);
     encoded =
         (*encoder_)(embed_source(tape, ragged_tokens(source_ids, *source_rows)), ragged_mask(source_rows, source_rows));
   }
-  const Tape::OnSide side(tape, ModelSide::target, target_rows);
+  const Tape::OnSide side(tape, ModelSide::target);
+  const Tape::InRows rows(tape, target_rows);
   return decoder_(embed_target(tape, ragged_tokens(target_ids, *target_rows), 0), ragged_mask(target_rows, target_rows),
                   encoded, ragged_mask(target_rows, source_rows));
 }

@@ -29,6 +29,7 @@ void for_each_target(const Transformer& model, const std::vector<SentencePair>& 
     std::vector<std::size_t> real;  // rows that are no padding
     for (std::size_t i = 0; i < targets.size(); ++i)
       if (targets[i] != Vocabulary::pad) real.push_back(i);
+    expect(real.size() == batch.target_tokens(), "evaluate", "a target holds padding");
     const std::size_t width = row_length(hidden);
     std::size_t b = 0, t = 0;
     for (std::size_t begin = 0; begin < real.size(); begin += tile_rows) {

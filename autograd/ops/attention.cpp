@@ -19,8 +19,8 @@ struct Sizes {
 /// Elements from one row of scores to the next: rows are padded, so that no register is filled in part.
 std::size_t row_of_scores(std::size_t keys) { return (keys + 15) / 16 * 16; }
 
-/// Queries and keys of a batch row that see each other: all, or those of one document. The scores of a batch row are
-/// stored block by block, those of a block head by head.
+/// Queries and keys of a batch row that see each other: all, or those of one document. Scores are stored block by
+/// block, those of a block head by head.
 struct Block {
   std::size_t queries, keys;
   std::size_t first;       ///< query, and key, of the batch row
@@ -31,16 +31,16 @@ struct Block {
 };
 using Blocks = std::vector<Block>;
 
-Blocks blocks_of_row(std::size_t b, const Sizes& s, const AttentionArguments& arguments) {
+/// Those of batch row b, whose scores begin at `offset`.
+Blocks blocks_of_row(std::size_t b, std::size_t offset, const Sizes& s, const AttentionArguments& arguments) {
   if (arguments.query_rows != nullptr) {
     const RaggedRows &queries = *arguments.query_rows, &keys = *arguments.key_rows;
-    return {{queries.length(b), keys.length(b), 0, queries.begin(b), keys.begin(b), 0}};
+    return {{queries.length(b), keys.length(b), 0, queries.begin(b), keys.begin(b), offset}};
   }
   const std::size_t query = b * s.queries, key = b * s.rows_of_keys;
-  if (arguments.documents.empty()) return {{s.queries, s.keys, 0, query, key, 0}};
+  if (arguments.documents.empty()) return {{s.queries, s.keys, 0, query, key, offset}};
   const std::vector<std::size_t>& begins = arguments.documents[b];
   Blocks blocks;
-  std::size_t offset = 0;
   for (std::size_t i = 0; i < begins.size(); ++i) {
     const std::size_t length = (i + 1 < begins.size() ? begins[i + 1] : s.queries) - begins[i];
     blocks.push_back({length, length, begins[i], query + begins[i], key + begins[i], offset});
@@ -49,8 +49,9 @@ Blocks blocks_of_row(std::size_t b, const Sizes& s, const AttentionArguments& ar
   return blocks;
 }
 
-/// Elements of the scores of one head of a batch row.
-std::size_t scores_of(const Blocks& blocks) { return blocks.back().offset + blocks.back().scores(); }
+/// Where the scores of a batch row end, and how many there are, for one head.
+std::size_t end_of_scores(const Blocks& blocks) { return blocks.back().offset + blocks.back().scores(); }
+std::size_t scores_of(const Blocks& blocks) { return end_of_scores(blocks) - blocks.front().offset; }
 
 /// Where rows are ragged.
 void check_rows(Variable q, Variable k, const AttentionArguments& arguments) {
@@ -232,15 +233,13 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   const bool drop = tape.options().training && arguments.dropout > 0;
   const kernels::DropoutRate rate(drop ? arguments.dropout : 0);
   std::vector<Blocks> blocks;
-  std::size_t of_batch_row = 0, largest = 0;  // elements of scores: most of a batch row, and of a block and head
+  std::size_t of_head = 0, largest = 0;  // elements of scores: of one head, and most of a block and head
   for (std::size_t b = 0; b < s.batch; ++b) {
-    blocks.push_back(blocks_of_row(b, s, arguments));
-    of_batch_row = std::max(of_batch_row, s.heads * scores_of(blocks[b]));
+    blocks.push_back(blocks_of_row(b, recorded ? of_head : 0, s, arguments));  // what is not kept is overwritten
+    of_head = std::max(of_head, end_of_scores(blocks[b]));
     for (const Block& block : blocks[b]) largest = std::max(largest, block.scores());
   }
-  const auto scores_at = [=](std::size_t b, std::size_t h, const Block& block) {
-    return (recorded ? b * of_batch_row : 0) + s.heads * block.offset + h * block.scores();
-  };
+  const auto scores_at = [=](const Block& block, std::size_t h) { return s.heads * block.offset + h * block.scores(); };
   // Draws of dropout go by the place in the whole batch, of which this may be a part with other documents.
   const std::size_t draws_of_batch_row = s.heads * s.queries * row_of_scores(s.keys);
 
@@ -255,10 +254,10 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
     return kernels::Rows{x.value().data() + at, stride};
   };
 
-  Tensor weights(Shape{(recorded ? s.batch : 1) * of_batch_row});
+  Tensor weights(Shape{s.heads * of_head});
   // Backward needs those that are capped.
   const bool keep_scores = cap > 0 && recorded;
-  Tensor scores(Shape{keep_scores ? s.batch * of_batch_row : tape.observed() ? largest : 0});
+  Tensor scores(Shape{keep_scores ? weights.size() : tape.observed() ? largest : 0});
   Tensor o(Shape{q.shape()[0], q.shape()[1], o_row});
   Shown shown_scores(tape, s, std::numeric_limits<Real>::quiet_NaN()), shown_weights(tape, s, 0);
   std::vector<std::vector<Real>> biases;  // a head
@@ -267,13 +266,13 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   for (std::size_t b = 0; b < s.batch; ++b) {
     if (fetch_ahead(blocks, b + 1)) {
       prefetch_row(blocks[b + 1], {&q.value(), &o}, {&k.value(), &v.value()});
-      if (recorded) prefetch(weights.data() + (b + 1) * of_batch_row, of_batch_row);
+      if (recorded) prefetch(weights.data() + scores_at(blocks[b + 1].front(), 0), s.heads * scores_of(blocks[b + 1]));
     }
     for (const Block& block : blocks[b]) {
       for (std::size_t t = 0; t < block.queries; ++t) visible[t] = visible_keys(b, t, block, arguments);
       for (std::size_t h = 0; h < s.heads; ++h) {
-        Real* p = weights.data() + scores_at(b, h, block);
-        Real* head_scores = scores.data() + (keep_scores ? scores_at(b, h, block) : 0);
+        Real* p = weights.data() + scores_at(block, h);
+        Real* head_scores = scores.data() + (keep_scores ? scores_at(block, h) : 0);
         attention_head::weights(head_sizes(block), rows(q, q_at(block, h), q_row), rows(k, k_at(block, h), k_row),
                                 biases[h].empty() ? nullptr : biases[h].data() + (s.queries - block.queries),
                                 visible.data(), arguments.subtract_max == SubtractMax::yes,
@@ -284,10 +283,10 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
     }
     if (drop)
       kernels::mark_dropped({arguments.stream, (tape.options().first_row + b) * draws_of_batch_row, rate},
-                            weights.data() + scores_at(b, 0, blocks[b].front()), s.heads * scores_of(blocks[b]));
+                            weights.data() + scores_at(blocks[b].front(), 0), s.heads * scores_of(blocks[b]));
     for (const Block& block : blocks[b])
       for (std::size_t h = 0; h < s.heads; ++h)
-        attention_head::output(head_sizes(block), weights.data() + scores_at(b, h, block), rate.keep_scale,
+        attention_head::output(head_sizes(block), weights.data() + scores_at(block, h), rate.keep_scale,
                                rows(v, v_at(block, h), v_row), {o.data() + o_at(block, h), o_row});
   }
   if (tape.observed()) tape.observe("factor", full({1}, factor));
@@ -311,15 +310,15 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
     for (std::size_t b = 0; b < s.batch; ++b) {
       if (fetch_ahead(blocks, b + 1)) {
         prefetch_row(blocks[b + 1], {&q.value(), &pass.gradient(), &dq}, {&k.value(), &v.value(), &dk, &dv});
-        prefetch(weights.data() + (b + 1) * of_batch_row, of_batch_row);
+        prefetch(weights.data() + scores_at(blocks[b + 1].front(), 0), s.heads * scores_of(blocks[b + 1]));
       }
       for (const Block& block : blocks[b])
         for (std::size_t h = 0; h < s.heads; ++h) {
           const std::size_t at_q = q_at(block, h), at_k = k_at(block, h), at_v = v_at(block, h);
           attention_head::backward(head_sizes(block), rows(q, at_q, q_row), rows(k, at_k, k_row), rows(v, at_v, v_row),
-                                   cap > 0 ? scores.data() + scores_at(b, h, block) : nullptr,
-                                   weights.data() + scores_at(b, h, block), rate.keep_scale,
-                                   {d_o + o_at(block, h), o_row}, ds.data(),
+                                   cap > 0 ? scores.data() + scores_at(block, h) : nullptr,
+                                   weights.data() + scores_at(block, h), rate.keep_scale, {d_o + o_at(block, h), o_row},
+                                   ds.data(),
                                    {gradients(to_q, dq, at_q, q_row), gradients(to_k, dk, at_k, k_row),
                                     gradients(to_v, dv, at_v, v_row), h % shared_by != 0});
           shown_gradients.copy(ds.data(), b, h, block, arguments);

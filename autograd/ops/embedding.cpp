@@ -42,12 +42,16 @@ std::size_t row_of_table(const PositionRows& positions, std::size_t i, std::size
 /// Shows an observer the two parts of a sum y of tokens and positions, positions first, where there are any.
 void observe_parts(const Tensor& y, Variable weight, const Ids& ids, Real factor, const PositionRows& positions) {
   const RaggedRows* const ragged = weight.tape().ragged_rows(y);
-  const std::size_t length = ragged != nullptr ? ragged->longest() : y.shape()[1], d = row_length(y);
-  const PositionRows of_rows = ragged != nullptr ? PositionRows{positions.table} : positions;
-  if (positions.table) {
-    Tensor rows(of_rows.places.empty() ? Shape{length, d} : y.shape());
+  const std::size_t length = y.shape()[1], d = row_length(y);
+  if (positions.table && ragged != nullptr) {
+    const Tensor& table = positions.table.value();  // up to the longest row here, which may not be the batch's
+    Tensor rows = zeros({ragged->longest(), d});
+    std::copy_n(table.data(), std::min(table.size(), rows.size()), rows.data());
+    weight.tape().observe("positions", rows);
+  } else if (positions.table) {
+    Tensor rows(positions.places.empty() ? Shape{length, d} : y.shape());
     for (std::size_t i = 0; i < row_count(rows); ++i)
-      std::copy_n(positions.table.value().data() + row_of_table(of_rows, i, length) * d, d, rows.data() + i * d);
+      std::copy_n(positions.table.value().data() + row_of_table(positions, i, length) * d, d, rows.data() + i * d);
     weight.tape().observe("positions", rows);
   }
   Tensor tokens = empty_like(y);

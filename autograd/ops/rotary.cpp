@@ -32,22 +32,23 @@ Variable rotary(Variable x, std::size_t heads, std::size_t first_position, doubl
   expect(base > 1, op, "the base must be above 1; got {}", base);
   const std::size_t pairs = row / heads / 2;
   const RaggedRows* const rows = x.tape().ragged_rows(x.value());
-  const std::vector<std::int32_t> places = rows != nullptr ? rows->places() : std::vector<std::int32_t>();
+  std::vector<std::int32_t> places = rows != nullptr ? rows->places() : std::vector<std::int32_t>();
   Tensor table = rotations(rows != nullptr ? rows->longest() : length, row / heads, first_position, base);
-  const auto turn = [=](const Tensor& by, bool back, const Real* from, Real* to) {
+  const auto turn = [=](const Tensor& by, const std::vector<std::int32_t>& at, bool back, const Real* from, Real* to) {
     for (std::size_t i = 0; i < batch * length; ++i) {
-      const std::size_t t = places.empty() ? i % length : static_cast<std::size_t>(places[i]);
+      const std::size_t t = at.empty() ? i % length : static_cast<std::size_t>(at[i]);
       for (std::size_t h = 0; h < heads; ++h, from += 2 * pairs, to += 2 * pairs)
         kernels::rotate_pairs(from, by.data() + 2 * pairs * t, back, to, pairs);
     }
   };
   Tensor y = empty_like(x.value());
-  turn(table, false, x.value().data(), y.data());
-  return x.tape().record(op, std::move(y), {x}, [x, turn, table = std::move(table)](BackwardPass& pass) {
-    Tensor dx = pass.take_gradient();
-    turn(table, true, dx.data(), dx.data());
-    pass.accumulate(x, std::move(dx));
-  });
+  turn(table, places, false, x.value().data(), y.data());
+  return x.tape().record(op, std::move(y), {x},
+                         [x, turn, table = std::move(table), places = std::move(places)](BackwardPass& pass) {
+                           Tensor dx = pass.take_gradient();
+                           turn(table, places, true, dx.data(), dx.data());
+                           pass.accumulate(x, std::move(dx));
+                         });
 }
 
 }  // namespace surd

@@ -8,6 +8,7 @@ is what multi30k.py takes. Tokens are those of sources and targets, with the end
 evaluations are not in the time.
 """
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -20,14 +21,14 @@ from multi30k import CONFIG, HERE, settings_of
 from performance_page import head, row, spread
 
 THREADS = 2
+OURS = "surd, two replicas"
 
 
-def of_surd(options):
-    """{"tokens_per_second", "params", "facts"}"""
+def of_surd(options, bucketing):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "run"
         sizes = {"updates": options.updates, "evaluate_every": options.updates, "checkpoint_every": options.updates,
-                 "evaluate_sequences": 0, "evaluate_bleu": "false", "replicas": THREADS}
+                 "evaluate_sequences": 0, "evaluate_bleu": "false", "replicas": THREADS, "bucketing": bucketing}
         made = subprocess.run([options.surd, "train", CONFIG, *settings_of(options.data), "--out", out,
                                *(f"--set=train.{key}={value}" for key, value in sizes.items())],
                               capture_output=True, text=True)
@@ -56,26 +57,28 @@ def main():
     options = parser.parse_args()
 
     peers = find_peers(options.torch, eager_only=True)
-    ways = {f"{peer['name']}, {name}": (peer, layout) for peer in peers
-            for name, layout in (("padded rows", []), ("packed rows", ["--packed"]))}
+    ways = {OURS: lambda: of_surd(options, "true"), "the same, pairs of all lengths together": lambda: of_surd(options, "false")}
+    for peer in peers:
+        for name, layout in (("padded rows", []), ("packed rows", ["--packed"])):
+            ways[f"{peer['name']}, {name}"] = functools.partial(of_torch, options, peer, layout)
     rounds = []
     for index in range(options.rounds):
         say(f"round {index + 1} of {options.rounds}")
-        entry = {"surd, two replicas": of_surd(options), **{name: of_torch(options, *way) for name, way in ways.items()}}
+        entry = {name: measure() for name, measure in ways.items()}
         sizes = {found["params"] for found in entry.values() if found}
         if len(sizes) > 1:
             sys.exit(f"the models differ: {sizes} parameters")
         rounds.append({name: found for name, found in entry.items() if found})
 
-    ours = rounds[0]["surd, two replicas"]
+    ours = rounds[0][OURS]
     print(f"""# Real batches
 
 Written by `./dev bench batches`; [performance.md](../performance.md) has steps of batches of one length.
 
 Real tokens a second of a training by [multi30k.yaml](../../experiments/configs/multi30k.yaml), sources and targets,
-without padding: {options.updates} updates from the first on, evaluations left out. PyTorch has two threads and the same batches
-of pairs of similar length (tests/benchmarks/torch_multi30k.py); packed, everything but attention sees real tokens alone.
-Medians of {options.rounds} rounds in turn, the range in brackets.
+without padding: {options.updates} updates from the first on, evaluations left out. PyTorch has two threads and like
+batches, of pairs of similar length (tests/benchmarks/torch_multi30k.py); packed, everything but attention sees real tokens
+alone. Medians of {options.rounds} rounds in turn, the range in brackets.
 
 {processor()}, {os.cpu_count()} cores; products {ours['products']}. Commit {ours['commit']}.
 """)
@@ -83,7 +86,7 @@ Medians of {options.rounds} rounds in turn, the range in brackets.
     for name in rounds[0]:
         made = [entry for entry in rounds if name in entry]
         speed = [entry[name]["tokens_per_second"] for entry in made]
-        beside = [entry["surd, two replicas"]["tokens_per_second"] / value for entry, value in zip(made, speed)]
+        beside = [entry[OURS]["tokens_per_second"] / value for entry, value in zip(made, speed)]
         print(row([name, spread(speed, 0), spread(beside)]))
 
 
