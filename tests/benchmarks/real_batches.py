@@ -57,7 +57,8 @@ def main():
     options = parser.parse_args()
 
     peers = find_peers(options.torch, eager_only=True)
-    ways = {OURS: lambda: of_surd(options, "true"), "the same, pairs of all lengths together": lambda: of_surd(options, "false")}
+    ways = {OURS: lambda: of_surd(options, "true"),
+            "the same, pairs of all lengths together": lambda: of_surd(options, "false")}
     for peer in peers:
         for name, layout in (("padded rows", []), ("packed rows", ["--packed"])):
             ways[f"{peer['name']}, {name}"] = functools.partial(of_torch, options, peer, layout)
