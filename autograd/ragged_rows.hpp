@@ -28,18 +28,28 @@ class RaggedRows {
   std::size_t begin(std::size_t b) const { return begins_[b]; }  ///< of row b, among the N
   std::size_t length(std::size_t b) const { return begins_[b + 1] - begins_[b]; }
 
-  /// Of a padded matrix [B, T, width] the positions that are not padding, [N, width].
+  /// Of padded elements [B, T] those that are not padding, [N].
   template <class T>
-  std::vector<T> taken_from(const std::vector<T>& matrix) const {
-    expect(matrix.size() == count() * longest_, "ragged rows", "{} elements for {} rows of {}", matrix.size(), count(),
+  std::vector<T> taken_from(const std::vector<T>& padded) const {
+    expect(padded.size() == count() * longest_, "ragged rows", "{} elements for {} rows of {}", padded.size(), count(),
            longest_);
     std::vector<T> taken;
     taken.reserve(positions());
     for (std::size_t b = 0; b < count(); ++b) {
-      const auto row = matrix.begin() + static_cast<std::ptrdiff_t>(b * longest_);
+      const auto row = padded.begin() + static_cast<std::ptrdiff_t>(b * longest_);
       taken.insert(taken.end(), row, row + static_cast<std::ptrdiff_t>(length(b)));
     }
     return taken;
+  }
+  /// Elements [N] with zeros for padding, [B, T].
+  template <class T>
+  std::vector<T> padded(const std::vector<T>& elements) const {
+    expect(elements.size() == positions(), "ragged rows", "{} elements for {} positions", elements.size(), positions());
+    std::vector<T> padded(count() * longest_);
+    for (std::size_t b = 0; b < count(); ++b)
+      std::copy_n(elements.begin() + static_cast<std::ptrdiff_t>(begin(b)), length(b),
+                  padded.begin() + static_cast<std::ptrdiff_t>(b * longest_));
+    return padded;
   }
   /// The place of each of the N positions in its row.
   std::vector<std::int32_t> places() const {

@@ -32,54 +32,19 @@ BlockArguments block_arguments(const TransformerOptions& options) {
           options.kind == ModelKind::encoder_decoder};
 }
 
-/// Sources without their padding, each with its target behind it, and padding behind that. Their length follows from
-/// those of the batch alone, so that the parts of a batch are padded alike.
+/// Sources without their padding, each with its target behind it, and no padding anywhere.
 struct JoinedTokens {
   JoinedTokens(const Tokens& source, const std::vector<std::size_t>& source_lengths, const Tokens& target,
-               std::size_t max_length);
-
-  std::size_t length;
-  std::vector<std::int32_t> ids;            // [B, length]
-  std::vector<std::int32_t> target_places;  // [B, T]: which of these, row by row, is the target's
-};
-
-JoinedTokens::JoinedTokens(const Tokens& source, const std::vector<std::size_t>& source_lengths, const Tokens& target,
-                           std::size_t max_length)
-    : length(std::min(source.length + target.length, max_length)) {
-  constexpr std::int32_t padding = 0;
-  expect(source.batch == target.batch && (source_lengths.empty() || source_lengths.size() == source.batch), "model",
-         "{} sources with {} lengths and {} targets", source.batch, source_lengths.size(), target.batch);
-  ids.assign(source.batch * length, padding);
-  for (std::size_t b = 0; b < source.batch; ++b) {
-    const std::size_t begin = source_lengths.empty() ? source.length : source_lengths[b];
-    expect(begin <= source.length && begin < length, "model", "a source of {} tokens among {} positions", begin,
-           std::min(source.length, length - 1));
-    std::int32_t* row = ids.data() + b * length;
-    std::copy_n(source.ids.data() + b * source.length, begin, row);
-    for (std::size_t t = 0; t < target.length; ++t) {
-      const std::int32_t id = target.ids[b * target.length + t];
-      expect(begin + t < length || id == padding, "model", "a source and its target take {} positions; there are {}",
-             begin + t + 1, length);
-      const std::size_t place = std::min(begin + t, length - 1);  // padding may find none of its own
-      if (id != padding) row[place] = id;
-      target_places.push_back(static_cast<std::int32_t>(b * length + place));
-    }
-  }
-}
-
-/// Sources without their padding, each with its target behind it, and no padding anywhere.
-struct RaggedJoinedTokens {
-  RaggedJoinedTokens(const Tokens& source, const std::vector<std::size_t>& source_lengths, const Tokens& target,
-                     const std::vector<std::size_t>& target_lengths, std::size_t max_length);
+               const std::vector<std::size_t>& target_lengths, std::size_t max_length);
 
   std::shared_ptr<const RaggedRows> rows;
   std::vector<std::int32_t> ids;            // [N]
   std::vector<std::int32_t> target_places;  // which of these are the targets'
 };
 
-RaggedJoinedTokens::RaggedJoinedTokens(const Tokens& source, const std::vector<std::size_t>& source_lengths,
-                                       const Tokens& target, const std::vector<std::size_t>& target_lengths,
-                                       std::size_t max_length) {
+JoinedTokens::JoinedTokens(const Tokens& source, const std::vector<std::size_t>& source_lengths, const Tokens& target,
+                           const std::vector<std::size_t>& target_lengths, std::size_t max_length) {
+  // The longest possible, which follows from the lengths of the batch alone, so that its parts are padded alike.
   const std::size_t longest = std::min(source.length + target.length, max_length);
   std::vector<std::size_t> lengths;
   for (std::size_t b = 0; b < target.batch; ++b) {
@@ -99,6 +64,17 @@ RaggedJoinedTokens::RaggedJoinedTokens(const Tokens& source, const std::vector<s
     copy(target, target_lengths[b]);
   }
   rows = std::make_shared<const RaggedRows>(lengths, longest);
+}
+
+/// Of each row, how many tokens stand before its padding; at least one.
+std::vector<std::size_t> lengths_of(const Tokens& tokens) {
+  std::vector<std::size_t> lengths;
+  for (std::size_t b = 0; b < tokens.batch; ++b) {
+    std::size_t length = tokens.length;
+    while (length > 1 && tokens.ids[b * tokens.length + length - 1] == 0) --length;
+    lengths.push_back(length);
+  }
+  return lengths;
 }
 
 Tokens ragged_tokens(const std::vector<std::int32_t>& ids, const RaggedRows& rows) {
@@ -183,9 +159,18 @@ Variable Transformer::hidden(Tape& tape, const Tokens& source, const std::vector
     mask.documents = documents_of(target);
     return decoder_(embed_target(tape, target, 0), mask, {}, {});
   }
-  const JoinedTokens joined(source, source_lengths, target, max_length());
-  const Variable all = decoder_(embed_target(tape, {joined.ids, source.batch, joined.length}, 0), {}, {}, {});
-  return positions_at(all, joined.target_places, {source.batch, target.length});
+  expect(source.batch == target.batch && (source_lengths.empty() || source_lengths.size() == source.batch), "model",
+         "{} sources with {} lengths and {} targets", source.batch, source_lengths.size(), target.batch);
+  const auto lengths = source_lengths.empty() ? std::vector(source.batch, source.length) : source_lengths;
+  const JoinedTokens joined(source, lengths, target, lengths_of(target), max_length());
+  const std::size_t longest = joined.rows->longest();
+  const Variable all =
+      decoder_(embed_target(tape, {joined.rows->padded(joined.ids), source.batch, longest}, 0), {}, {}, {});
+  std::vector<std::int32_t> places;  // padding may find none of its own
+  for (std::size_t b = 0; b < target.batch; ++b)
+    for (std::size_t t = 0; t < target.length; ++t)
+      places.push_back(static_cast<std::int32_t>(b * longest + std::min(lengths[b] + t, longest - 1)));
+  return positions_at(all, places, {source.batch, target.length});
 }
 
 Variable Transformer::ragged_hidden(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths,
@@ -195,7 +180,7 @@ Variable Transformer::ragged_hidden(Tape& tape, const Tokens& source, const std:
          "model", "{} sources with {} lengths, {} targets with {}", source.batch, source_lengths.size(), target.batch,
          target_lengths.size());
   if (!encoder_) {
-    const RaggedJoinedTokens joined(source, source_lengths, target, target_lengths, max_length());
+    const JoinedTokens joined(source, source_lengths, target, target_lengths, max_length());
     Variable all;
     {
       const Tape::OnSide side(tape, ModelSide::joined);

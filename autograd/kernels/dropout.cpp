@@ -31,6 +31,13 @@ void by_stretches(const DropoutDraws& draws, std::size_t n, Decide decide) {
   }
 }
 
+/// Chosen before it is multiplied: a product that is not wanted could raise a floating-point exception, so that with
+/// AVX2, which has no masks for it, the compiler would branch.
+template <class Decision>
+Real or_zero(Decision keeps, Real x) {
+  return keeps != 0 ? x : Real(0);
+}
+
 /// Stores the decisions as bytes. Called once they have been used: a byte may alias anything, which would slow down the
 /// loop that uses the decisions.
 void remember(const std::uint16_t* keeps, std::uint8_t* kept, std::size_t count) {
@@ -46,7 +53,7 @@ DropoutRate::DropoutRate(double rate)
 void dropout(const DropoutDraws& draws, const Real* x, Real* y, std::uint8_t* kept, std::size_t n) {
   const Real scale = draws.rate.keep_scale;
   by_stretches(draws, n, [=](std::size_t begin, const std::uint16_t* keeps, std::size_t count) {
-    for (std::size_t j = 0; j < count; ++j) y[begin + j] = keeps[j] != 0 ? scale * x[begin + j] : Real(0);
+    for (std::size_t j = 0; j < count; ++j) y[begin + j] = scale * or_zero(keeps[j], x[begin + j]);
     remember(keeps, kept + begin, count);
   });
 }
@@ -54,14 +61,13 @@ void dropout(const DropoutDraws& draws, const Real* x, Real* y, std::uint8_t* ke
 void add_dropout(const DropoutDraws& draws, const Real* a, const Real* x, Real* y, std::uint8_t* kept, std::size_t n) {
   const Real scale = draws.rate.keep_scale;
   by_stretches(draws, n, [=](std::size_t begin, const std::uint16_t* keeps, std::size_t count) {
-    for (std::size_t j = 0; j < count; ++j)
-      y[begin + j] = a[begin + j] + (keeps[j] != 0 ? scale * x[begin + j] : Real(0));
+    for (std::size_t j = 0; j < count; ++j) y[begin + j] = a[begin + j] + scale * or_zero(keeps[j], x[begin + j]);
     remember(keeps, kept + begin, count);
   });
 }
 
 void dropout_backward(const std::uint8_t* kept, Real keep_scale, const Real* dy, Real* dx, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) dx[i] = kept[i] != 0 ? keep_scale * dy[i] : Real(0);
+  for (std::size_t i = 0; i < n; ++i) dx[i] = keep_scale * or_zero(kept[i], dy[i]);
 }
 
 void mark_dropped(const DropoutDraws& draws, Real* x, std::size_t n) {

@@ -19,9 +19,8 @@
 //     for each block of k                     the inner axis
 //       pack the block of B                   if it is turned, or read by so many strips that this pays
 //       for each strip of rows of C           as high as a tile, and all about equally high: no narrow rest
-//         copy the strip of A                 if its rows would fall into the same cache sets; a turned A also where
-//                                             a strip has but few elements of each of its rows, so many strips
-//                                             together as fill a quarter of the L2 cache
+//         copy the strip of A                 if its rows would fall into the same cache sets; of a turned A so many
+//                                             strips together as fill a quarter of the L2 cache
 //         for each panel of two registers     micro-kernel: a tile of C plus strip times panel
 //
 // The micro-kernel holds up to 13 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
@@ -38,8 +37,7 @@ constexpr std::size_t tile_rows = 13;  // of 32 registers, 26 hold sums; with 28
 #else
 constexpr std::size_t tile_rows = 6;  // of 16 registers, 12 hold sums
 #endif
-constexpr std::size_t longest_block = 384;                    // of k: a strip of A stays in an L1 cache
-constexpr bool few_of_a_row = tile_rows * sizeof(Real) < 32;  // of a turned A has a strip: less than half a cache line
+constexpr std::size_t longest_block = 384;  // of k: a strip of A stays in an L1 cache
 constexpr std::size_t panel = 2 * lanes;
 
 /// Elements that this processor's L2 cache holds, which differ from 512 KB to 2 MB. No sum depends on it.
@@ -50,6 +48,9 @@ std::size_t cache_size() {
   }();
   return size;
 }
+
+/// Rows that a packed panel takes for k of them: an odd number, or panels could begin in one cache set all.
+std::size_t packed_rows(std::size_t k) { return k | 1; }
 
 /// A strip of rows of C for one block of k. Packed panels of B stand one behind the other.
 struct Strip {
@@ -135,7 +136,7 @@ void multiply(const Strip& s) {
     a = s.a_copy;
   }
   const auto tile = [&](auto kernel, std::size_t j, std::size_t width, std::size_t last) SURD_INLINE {
-    kernel(s, a, lda, s.b + (s.b_packed ? j * s.k : j), s.b_packed ? width : s.ldb, last,
+    kernel(s, a, lda, s.b + (s.b_packed ? j * packed_rows(s.k) : j), s.b_packed ? width : s.ldb, last,
            s.bias == nullptr ? nullptr : s.bias + j, s.c + j);
   };
   std::size_t j = 0;
@@ -164,7 +165,7 @@ void copy_panels(const Real* b, std::size_t ldb, std::size_t n, std::size_t k, R
     const Real *const from = b + l * ldb, *const ahead = b + row_ahead(l, k) * ldb;
     for (std::size_t j = 0; j < n; j += panel) {
       const std::size_t columns = std::min(panel, n - j), width = columns > lanes ? panel : lanes;
-      Real* const row = to + j * k + l * width;
+      Real* const row = to + j * packed_rows(k) + l * width;
       for (std::size_t r = 0; r < columns; r += lanes) {
         __builtin_prefetch(ahead + j + r);
         Part(std::min(lanes, columns - r)).load(from + j + r).store_unaligned(row + r);
@@ -176,7 +177,7 @@ void copy_panels(const Real* b, std::size_t ldb, std::size_t n, std::size_t k, R
 void pack_panels(const Real* b, std::size_t ldb, std::size_t n, std::size_t k, Real* to) {
   for (std::size_t j = 0; j < n; j += panel) {
     const std::size_t columns = std::min(panel, n - j), width = columns > lanes ? panel : lanes;
-    transpose_panel(b + j * ldb, ldb, columns, k, to + j * k, width);
+    transpose_panel(b + j * ldb, ldb, columns, k, to + j * packed_rows(k), width);
   }
 }
 
@@ -237,11 +238,11 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
   const Strips strips(m);
 
   const bool same_sets = lda * sizeof(Real) % 4096 == 0;  // of a cache, where all rows of A begin
-  const bool copy_a = turn_a ? n >= 4 * panel && (same_sets || few_of_a_row) : n >= 2 * panel && same_sets;
+  const bool copy_a = same_sets && n >= (turn_a ? 4 : 2) * panel;
   const bool packed_a = turn_a && copy_a;
   const bool pack_b = turn_b || strips.count >= 8;
   const std::size_t strips_at_once = std::min(strips.count, cache_size() / 4 / packed_strip(tile_rows, k_block));
-  const std::size_t b_size = pack_b ? round_up(n_block, lanes) * k_block : 0;
+  const std::size_t b_size = pack_b ? round_up(n_block, lanes) * packed_rows(k_block) : 0;
   const std::size_t a_size = !copy_a  ? 0
                              : turn_a ? strips_at_once * packed_strip(tile_rows, k_block)
                                       : tile_rows * (k_block + lanes);

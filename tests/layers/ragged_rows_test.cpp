@@ -190,6 +190,9 @@ TEST_CASE("ragged rows that do not fit are refused") {
   CHECK(message_of([] {
           RaggedRows({2, 1}, 3).taken_from(std::vector<int>(5));
         }) == "ragged rows: 5 elements for 2 rows of 3");
+  CHECK(message_of([] {
+          RaggedRows({2, 1}, 3).padded(std::vector<int>(6));
+        }) == "ragged rows: 6 elements for 3 positions");
 }
 
 }  // namespace
