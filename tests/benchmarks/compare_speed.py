@@ -41,6 +41,8 @@ metrics: [{{name: token_accuracy, kind: final_value, of: token_accuracy}}]
 """
 
 
+AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+        "OPENBLAS_CORETYPE": "Haswell"}  # what holds PyTorch and its libraries to it
 PARTS_BY_SHAPE = ["overhead", "one thread", "two threads", "scaling", "profile"]
 PARTS = ["peak", *PARTS_BY_SHAPE, "studies", "decoding", "growth"]
 
@@ -136,7 +138,7 @@ class Measurements:
         self.raw = RawResults(options.raw, {
             **{key: facts[key] for key in ("program", "products", "blas", "blas_core")},
             "commit": facts["git_commit"], "processor": processor(), "cores": os.cpu_count(), "scripts": scripts(),
-            "rounds": self.rounds, "seconds": self.seconds,
+            "rounds": self.rounds, "seconds": self.seconds, "avx2": options.avx2,
             "peers": [{"name": p["name"], "compile": p["compile"]} for p in self.peers]}, options.anew)
         measured = {shape["name"] for shape in self.raw.data.get("shapes", [])} | set(self.shapes)
         self.raw.data["shapes"] = [known[s] for s in known if s in measured]
@@ -306,6 +308,8 @@ def main():
     parser.add_argument("--parts", type=parts, help=f"with commas between them ({', '.join(PARTS)}; with --shapes, those "
                         f"that have shapes: {', '.join(PARTS_BY_SHAPE)})")
     parser.add_argument("--anew", action="store_true", help="discard what the raw file has")
+    parser.add_argument("--avx2", action="store_true", help="hold PyTorch and OpenBLAS to AVX2 where they could use more, "
+                        "for a program that was built so (SURD_PRESET=package)")
     parser.add_argument("--name", help="of the page, e.g. amd-epyc-zen3; /proc/cpuinfo often says little (required)")
     parser.add_argument("--raw", help="where results are kept (build/bench/NAME.json)")
     parser.add_argument("--out", help="the page (docs/performance/NAME.md)")
@@ -317,6 +321,7 @@ def main():
         name = options.name or parser.error("--name is missing: what the page is to be called")
         options.parts = options.parts or (PARTS_BY_SHAPE if options.shapes else PARTS)
         options.raw = options.raw or str(ROOT / "build" / "bench" / f"{name}.json")
+        os.environ.update(AVX2 if options.avx2 else {})
         raw = Measurements(options).measure()
     out = pathlib.Path(options.out or ROOT / "docs" / "performance" / f"{name}.md")
     out.write_text(page(raw, (HERE / "performance.template.md").read_text()))

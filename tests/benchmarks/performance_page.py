@@ -145,7 +145,8 @@ def page(raw, text):
     peak = raw.get("peak")
     measured_on = "; ".join(part for part in (f"{raw['processor']}, {raw['cores']} cores",
                                               f"one core's peak {peak:.0f} GFLOP/s" if peak else "",
-                                              raw["blas"], ", ".join(names)) if part)
+                                              raw["blas"], ", ".join(names),
+                                              "all of them held to AVX2" if raw.get("avx2") else "") if part)
     tables = {
         "one thread": ("one thread", lambda part: step_table(part, names, peak)),
         "two threads": ("two threads", lambda part: step_table(part, eager)),
