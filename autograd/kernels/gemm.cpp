@@ -49,7 +49,7 @@ std::size_t cache_size() {
   return size;
 }
 
-/// Rows that a packed panel takes for k of them: an odd number, or panels could begin in one cache set all.
+/// Rows that a packed panel takes for k of them: an odd number, or all panels could begin in one cache set.
 std::size_t packed_rows(std::size_t k) { return k | 1; }
 
 /// A strip of rows of C for one block of k. Packed panels of B stand one behind the other.

@@ -1,7 +1,7 @@
 """Writes docs/performance/NAME.md: surd beside the matrix products of its step alone, and beside PyTorch, on one processor.
 
     compare_speed.py --surd build/release/experiments/surd --name PROCESSOR [--torch PYTHON ...] [--shapes toy-32,toy-64]
-                     [--parts "one thread,studies"] [--rounds 3] [--seconds 1.5] [--raw FILE] [--out FILE]
+                     [--parts "one thread,studies"] [--rounds 3] [--seconds 1.5] [--avx2] [--raw FILE] [--out FILE]
     compare_speed.py --from build/bench/PROCESSOR.json [--out FILE]
 
 Everything that is compared runs in turn, round after round, each in a process of its own; ratios are taken within a
@@ -42,7 +42,7 @@ metrics: [{{name: token_accuracy, kind: final_value, of: token_accuracy}}]
 
 
 AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
-        "OPENBLAS_CORETYPE": "Haswell"}  # what holds PyTorch and its libraries to it
+        "OPENBLAS_CORETYPE": "Haswell"}  # what has PyTorch and its libraries use it
 PARTS_BY_SHAPE = ["overhead", "one thread", "two threads", "scaling", "profile"]
 PARTS = ["peak", *PARTS_BY_SHAPE, "studies", "decoding", "growth"]
 
@@ -122,7 +122,7 @@ def scripts():
 class Measurements:
     def __init__(self, options):
         self.surd, self.rounds, self.seconds, self.parts = options.surd, options.rounds, options.seconds, options.parts
-        self.peers = find_peers(options.torch, options.eager)
+        self.peers = find_peers(options.torch, options.eager or options.avx2)  # torch.compile knows no such limit
         known = {s["name"]: s for s in run([self.surd, "bench", "shapes", "--json"])}
         if not known:
             sys.exit(f"{self.surd} printed no shapes")
@@ -135,6 +135,9 @@ class Measurements:
                      .stdout.splitlines() if line)
         if facts["program"] == "unknown":
             sys.exit(f"{self.surd} cannot tell its own hash, so pieces could not be told from another program's")
+        if options.avx2 and facts["simd_width"] != "256 bits":
+            sys.exit(f"--avx2 needs a program that was built for it (SURD_PRESET=package); {self.surd} has registers of "
+                     f"{facts['simd_width']}")
         self.raw = RawResults(options.raw, {
             **{key: facts[key] for key in ("program", "products", "blas", "blas_core")},
             "commit": facts["git_commit"], "processor": processor(), "cores": os.cpu_count(), "scripts": scripts(),
@@ -308,8 +311,8 @@ def main():
     parser.add_argument("--parts", type=parts, help=f"with commas between them ({', '.join(PARTS)}; with --shapes, those "
                         f"that have shapes: {', '.join(PARTS_BY_SHAPE)})")
     parser.add_argument("--anew", action="store_true", help="discard what the raw file has")
-    parser.add_argument("--avx2", action="store_true", help="hold PyTorch and OpenBLAS to AVX2 where they could use more, "
-                        "for a program that was built so (SURD_PRESET=package)")
+    parser.add_argument("--avx2", action="store_true", help="have PyTorch and OpenBLAS use AVX2, for a program that was "
+                        "built for it (SURD_PRESET=package); leaves torch.compile out")
     parser.add_argument("--name", help="of the page, e.g. amd-epyc-zen3; /proc/cpuinfo often says little (required)")
     parser.add_argument("--raw", help="where results are kept (build/bench/NAME.json)")
     parser.add_argument("--out", help="the page (docs/performance/NAME.md)")
