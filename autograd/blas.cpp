@@ -3,9 +3,8 @@
 #include "autograd/base/random.hpp"
 #include "autograd/kernels/elementwise.hpp"
 #include "autograd/kernels/gemm.hpp"
-#include "autograd/kernels/simd.hpp"
+#include "autograd/product_rules.hpp"
 
-#include <fmt/format.h>
 #include <xtensor-blas/xblas.hpp>
 
 #include <algorithm>
@@ -23,47 +22,10 @@ int blas_thread_shutdown_() __attribute__((weak));
 }
 
 namespace surd::blas {
-namespace {
 
-constexpr std::size_t register_bits = 8 * sizeof(kernels::Batch);
-
-/// The largest products that are the kernel's with AVX2, in millions of multiplications; and of a turned A, as weights'
-/// gradients have it. With AVX-512 there is no limit. Measured against OpenBLAS 0.3.21, with AVX2 on an EPYC of the
-/// third generation alone, with AVX-512 on a Xeon of the fourth alone; surd bench products repeats it.
-constexpr std::size_t millions_of_kernel = 32, millions_of_turned = 1;
-
-/// Bits of the registers that the kernels of OpenBLAS's core use, of its older cores for x86-64 as of Prescott; 0 of
-/// another library's, which does not tell.
-std::size_t library_bits() {
-  static const std::size_t bits = [] {
-    if (openblas_get_corename == nullptr) return 0;
-    const std::string core = core_name();
-    if (core == "SkylakeX" || core == "Cooperlake" || core == "SapphireRapids") return 512;
-    return core == "Haswell" || core == "Zen" ? 256 : 128;
-  }();
-  return bits;
-}
-
-/// Whether the library chose kernels with wider registers than this build's.
-bool library_is_wider() { return library_bits() > register_bits; }
-
-/// Whether it has taken a processor that is younger than itself for one with narrower registers: OpenBLAS 0.3.21 an
-/// EPYC of the fifth generation for a Haswell, a Xeon of the fifth (family 6, model 207) for a Prescott.
-bool library_is_narrower() { return library_bits() != 0 && library_bits() < register_bits; }
-
-}  // namespace
-
-// With AVX-512 the library has kernels for up to 100^3 multiplications that pack nothing. They are slow where B is
-// turned, unless few rows have to repay its packing, and hard to beat in sums of few products where A is.
-bool by_kernel(Transpose ta, Transpose tb, std::size_t m, std::size_t n, std::size_t k) {
-  const bool turn_a = ta == Transpose::yes, turn_b = tb == Transpose::yes;
-  const std::size_t multiplications = m * n * k;
-  if (register_bits < 256) return false;
-  if (library_is_wider()) return !turn_a && turn_b && m >= 5 && k <= 32 && multiplications <= 10'000;
-  if (library_is_narrower()) return true;
-  if (register_bits < 512) return multiplications <= 1'000'000 * (turn_a ? millions_of_turned : millions_of_kernel);
-  if (turn_b) return !turn_a && m >= (k <= 32 ? 5 : 12);
-  return !turn_a || k >= 64 || n < kernels::lanes;
+bool by_kernel(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k) {
+  static const ProductRules rules = rules_for(this_processor());
+  return rules.by_kernel(transpose_a, transpose_b, m, n, k);
 }
 
 void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k, Real alpha,
@@ -97,18 +59,6 @@ void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, co
 
 std::string description() { return openblas_get_config != nullptr ? openblas_get_config() : "unknown BLAS"; }
 std::string core_name() { return openblas_get_corename != nullptr ? openblas_get_corename() : "unknown"; }
-
-std::string division_of_products() {
-  if (register_bits < 256) return "all by the library";
-  if (library_is_wider())
-    return "small attention scores by surd's kernel; else by the library, whose registers are wider";
-  if (library_is_narrower())
-    return fmt::format("all by surd's kernel, because the library has taken this processor for a {}", core_name());
-  if (register_bits < 512)
-    return fmt::format("by surd's kernel up to {} million multiplications ({} of a turned A); else by the library",
-                       millions_of_kernel, millions_of_turned);
-  return "by surd's kernel, but for few rows, or sums of few products, that the library has kernels for";
-}
 
 double self_test_error() {
   struct Case {

@@ -13,9 +13,8 @@ namespace surd::blas {
 enum class Transpose { no, yes };
 inline constexpr Transpose no = Transpose::no, yes = Transpose::yes;
 
-/// Whether a product is computed by kernels::gemm, because that is the faster, and not by the library: a rule on its
-/// sizes and transpositions, the width of this build's registers and that of the library's, so that a machine always
-/// has the same bits.
+/// Whether a product is computed by kernels::gemm, because that is the faster, and not by the library: looked up by its
+/// sizes and transpositions and by processor (product_rules.hpp), so that a machine always has the same bits.
 bool by_kernel(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k);
 
 /// C[m, n] = alpha op(A) op(B) + beta C, with op(A) [m, k] and op(B) [k, n], as by_kernel() says. beta = 0 overwrites
@@ -42,9 +41,6 @@ void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, co
 /// Which library computes the products, e.g. "OpenBLAS 0.3.21 ... pthreads", and the core its kernels were chosen for.
 std::string description();
 std::string core_name();
-
-/// Which products of this build are whose, in words.
-std::string division_of_products();
 
 /// Largest relative deviation of library_gemm and kernels::gemm from a naive product over a set of shapes and
 /// transpositions; a sound build stays below self_test_tolerance. Takes about two milliseconds.

@@ -1,6 +1,7 @@
 #include "autograd/kernels/gemm.hpp"
 
 #include "autograd/kernels/elementwise.hpp"
+#include "autograd/kernels/few_rows.hpp"
 #include "autograd/kernels/simd.hpp"
 #include "autograd/kernels/transpose.hpp"
 
@@ -26,6 +27,8 @@
 // The micro-kernel holds up to 13 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
 // each of the strip's elements, broadcast straight from A or its copy. A packed panel holds two registers for each k,
 // one after the other; the last panel of a matrix may have one register, and its last register may be filled in part.
+//
+// A few rows times a turned B would not repay its packing, and are left to few_rows.hpp.
 //
 // The rows of a tile are a template argument, as its sums are registers; a table holds a function for each number.
 
@@ -233,6 +236,8 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
   static constexpr auto by_rows = multiply_by_rows<false>(std::make_index_sequence<tile_rows>());
   static constexpr auto by_columns = multiply_by_rows<true>(std::make_index_sequence<tile_rows>());
   if (m == 0 || n == 0) return;
+  if (turn_b && !turn_a && m <= few_rows(k))
+    return multiply_few_rows(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, bias, relu);
   const std::size_t k_block = block_length(k, longest_block, 8);
   const std::size_t n_block = block_length(n, std::max(panel, cache_size() / 2 / k_block / panel * panel), panel);
   const Strips strips(m);

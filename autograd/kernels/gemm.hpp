@@ -8,13 +8,14 @@ namespace surd::kernels {
 
 /// C[m, n] = alpha op(A) op(B) + beta C, row-major, with op(A) [m, k] and op(B) [k, n]; a matrix that is turned is
 /// given as its transpose. beta = 0 overwrites C, whatever it holds; alpha = 0 reads neither A nor B. Each element is a
-/// sum over k in ascending order, in blocks that depend on k alone. blas::by_kernel knows when this is the fastest.
+/// sum over k in ascending order, in blocks that depend on k alone; but of a few rows with a turned B, which are
+/// decoded a sentence at a time, as few_rows.hpp has it. blas::by_kernel knows when this is the fastest.
 void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
           std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc);
 
 /// y = x W^T + bias, and then its positive part if `relu`, with x [rows, in], W [out, in] and y [rows, out]; bias [out]
-/// may be null. The bias is what the sums begin with, and a tile is cut off at 0 before it leaves the registers: y is
-/// written once and not read. blas::by_kernel knows when this is the fastest.
+/// may be null. y is written once and not read: the bias joins the sums, and a tile is cut off at 0, before they leave
+/// the registers. blas::by_kernel knows when this is the fastest.
 void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight, const Real* bias,
             bool relu, Real* y);
 

@@ -3,6 +3,7 @@
 #include "autograd/base/machine_memory.hpp"
 #include "autograd/blas.hpp"
 #include "autograd/kernels/simd.hpp"
+#include "autograd/product_rules.hpp"
 #include "experiments/program/version.hpp"
 
 #include <fmt/format.h>
@@ -57,7 +58,7 @@ std::vector<std::pair<std::string, std::string>> system_info() {
       {"compiler", compiler()},
       {"blas", blas::description()},
       {"blas_core", blas::core_name()},
-      {"products", blas::division_of_products()},
+      {"products", blas::described(blas::rules_for(blas::this_processor()))},
       {"cpu", proc_value("/proc/cpuinfo", "model name")},
       {"simd_width", fmt::format("{} bits", 8 * sizeof(kernels::Batch))},
       {"cores", std::to_string(std::thread::hardware_concurrency())},

@@ -114,18 +114,6 @@ TEST_CASE("gemm gives NaN for NaN") {
   for (std::size_t i = 0; i < 9; ++i) CHECK(std::isnan(c[i]) == (i / 3 == 1));
 }
 
-TEST_CASE("whose products are which is told as it is done") {
-  const std::string told = blas::division_of_products();
-  CAPTURE(told);
-  const bool own = blas::by_kernel(Transpose::no, Transpose::yes, 128, 128, 128);
-  CHECK((told.find("surd's kernel") != std::string::npos) ==
-        blas::by_kernel(Transpose::no, Transpose::yes, 10, 10, 16));
-  CHECK((told.find("of a turned A") == std::string::npos) ==
-        (blas::by_kernel(Transpose::yes, Transpose::no, 128, 128, 128) == own));
-  CHECK(blas::by_kernel(Transpose::no, Transpose::yes, 4096, 4096, 4096) ==
-        (told.find("by the library") == std::string::npos));
-}
-
 TEST_CASE("the self-test passes here") {
   CHECK(blas::self_test_error() >
         0);  // rounding differs from the naive product's, so 0 would mean nothing was computed

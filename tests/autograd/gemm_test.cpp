@@ -1,5 +1,6 @@
 #include "autograd/kernels/gemm.hpp"
 
+#include "autograd/kernels/few_rows.hpp"
 #include "autograd/kernels/simd.hpp"
 #include "tests/autograd/reals.hpp"
 #include "tests/tensors.hpp"
@@ -92,7 +93,7 @@ TEST_CASE("the kernel is exact on every small size") {
 
 TEST_CASE("the kernel takes strides and factors") {
   for (const auto& [m, n, k] : std::vector<std::tuple<std::size_t, std::size_t, std::size_t>>{
-           {1, 1, 1}, {12, 12, 8}, {13, 33, 16}, {15, 31, 9}, {29, 50, 21}, {64, 5, 65}})
+           {1, 1, 1}, {12, 12, 8}, {13, 33, 16}, {15, 31, 9}, {29, 50, 21}, {64, 5, 65}, {5, 37, 131}, {11, 18, 260}})
     for (const std::size_t gap : {0, 1, 5})
       for (const Real alpha : {Real(1), Real(-0.5), Real(0)})
         for (const Real beta : {Real(0), Real(1), Real(0.25)}) {
@@ -149,10 +150,26 @@ TEST_CASE("an element's bits do not depend on the size or place of its tile") {
     }
 }
 
+TEST_CASE("of few rows with a turned B, too") {
+  const random::Stream stream(8, "test", "gemm kernel");
+  for (const std::size_t k : {77, 200}) {
+    const std::size_t m = kernels::few_rows(k), n = 37;
+    std::vector<Real> a(m * k), b(n * k), whole(m * n), single(1);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<Real>(stream.uniform(i));
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<Real>(stream.uniform(a.size() + i));
+    kernels::gemm(false, true, m, n, k, 1, a.data(), k, b.data(), k, 0, whole.data(), n);
+    for (std::size_t i = 0; i < m; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        kernels::gemm(false, true, 1, 1, k, 1, &a[i * k], k, &b[j * k], k, 0, single.data(), 1);
+        CHECK(single[0] == whole[i * n + j]);
+      }
+  }
+}
+
 TEST_CASE("a product begins with its bias and is cut off at 0, also over several blocks of the inner axis") {
   for (const std::size_t in : {1, 31, 64, 256, 257, 513, 1100})
     for (const std::size_t out : {1, 15, 16, 33, 64})
-      for (const std::size_t rows : {1, 13, 14, 29})
+      for (const std::size_t rows : {1, 2, 5, 7, 12, 13, 14, 29})
         for (const bool relu : {false, true})
           for (const bool biased : {false, true}) {
             const auto x = whole_numbers(rows * in, 1), weight = whole_numbers(out * in, 2),
@@ -177,12 +194,13 @@ TEST_CASE("a product begins with its bias and is cut off at 0, also over several
 }
 
 TEST_CASE("what is not a number passes the cut at 0") {
-  for (const std::size_t in : {4, 600}) {
-    std::vector<Real> x(in, Real(1)), weight(in, Real(1)), y(1);
-    x[2] = not_a_number;
-    kernels::linear(1, 1, in, x.data(), weight.data(), nullptr, true, y.data());
-    CHECK(std::isnan(y[0]));
-  }
+  for (const std::size_t in : {4, 600})
+    for (const std::size_t rows : {1, 20}) {
+      std::vector<Real> x(rows * in, Real(1)), weight(in, Real(1)), y(rows);
+      x[2] = not_a_number;
+      kernels::linear(rows, 1, in, x.data(), weight.data(), nullptr, true, y.data());
+      for (std::size_t i = 0; i < rows; ++i) CHECK(std::isnan(y[i]) == (i == 0));
+    }
 }
 
 }  // namespace

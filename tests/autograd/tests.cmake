@@ -3,6 +3,7 @@ surd_tests(autograd
     base/fields_test.cpp
     ops_error_test.cpp
     pool_test.cpp
+    product_rules_test.cpp
     base/random_test.cpp
     base/registry_test.cpp
     tape_memory_test.cpp

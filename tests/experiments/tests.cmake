@@ -69,6 +69,7 @@ surd_tests(commands IN experiments/commands FLOAT
   inference_test.cpp
   list_runs_test.cpp
   metrics_test.cpp
+  product_fit_test.cpp
   shell_test.cpp
   show_test.cpp
   terminal_test.cpp

@@ -4,14 +4,18 @@
 #include "experiments/commands/bench/bench_products.hpp"
 #include "experiments/commands/bench/bench_run.hpp"
 #include "experiments/commands/bench/peak.hpp"
+#include "experiments/commands/bench/product_fit.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/program/exit_code.hpp"
+#include "train/storage/files.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace surd {
@@ -48,12 +52,65 @@ Speeds speeds_of(const Product& p, double seconds) {
   return {operations / best_library, operations / best_kernel};
 }
 
+/// The linear maps of decoding one sentence, by a beam of one and of five.
+std::vector<Product> products_of_decoding(const BenchShape& shape) {
+  std::vector<Product> products;
+  for (const StepProducts::Projection& p : StepProducts(shape).projections)
+    for (const std::size_t rows : {1, 5})
+      products.push_back({blas::no, blas::yes, rows, p.out, p.in, p.in, p.in, p.out, p.count});
+  return products;
+}
+
+TimedWork timed(std::string name, const std::vector<Product>& products, double seconds) {
+  TimedWork work{std::move(name), {}};
+  for (const Product& p : products) {
+    if (p.of_short_head) continue;  // neither the library's nor the kernel's
+    const Speeds speeds = speeds_of(p, seconds);
+    const double giga = p.floating_point_operations() / 1e9;
+    work.products.push_back({p, giga / speeds.library, giga / speeds.kernel});
+  }
+  fmt::print("{:<28} {:>10.3f} {:>10.3f} {:>10.3f}\n", work.name, 1e3 * work.seconds_by_library(),
+             1e3 * work.seconds_by_kernel(), 1e3 * work.seconds_by_faster());
+  std::fflush(stdout);
+  return work;
+}
+
+/// Measures all shapes, and writes this processor's line of the table that blas::by_kernel looks into.
+int write_rules(const std::string& path, double seconds) {
+  const std::string table = read_file(path);
+  with_rules(table, blas::rules_for(blas::this_processor()));  // throws early
+  fmt::print("{:<28} {:>10} {:>10} {:>10}\n", "products, ms", "library", "kernel", "the faster");
+  std::vector<TimedWork> works;
+  for (const BenchShape& shape : bench_shapes()) {
+    works.push_back(timed(shape.name + ", a step", products_of(shape), seconds));
+    works.push_back(timed(shape.name + ", decoding", products_of_decoding(shape), seconds));
+  }
+  const blas::ProductRules rules = fitted_rules(blas::this_processor(), works);
+  const auto loss = [&](const TimedWork& work) { return work.seconds_by(rules) / work.seconds_by_faster(); };
+  const TimedWork& worst = *std::max_element(works.begin(), works.end(),
+                                             [&](const TimedWork& x, const TimedWork& y) { return loss(x) < loss(y); });
+  fmt::print("{}\nby this line at most {:.2f} times as long as by the faster ({})\n", blas::table_line(rules),
+             loss(worst), worst.name);
+  write_file_atomically(path, with_rules(table, rules));
+  fmt::print("written to {}; build again to use it\n", path);
+  return exit_done;
+}
+
 struct BenchProductsArguments : ShapeArguments {
+  std::string table;
+
   BenchProductsArguments() : ShapeArguments("toy-64", 0.2) {}
+  void fields(Fields& f) {
+    ShapeArguments::fields(f);
+    f("write", table, "measure all shapes and write this processor's line of a table, autograd/product_table.inc",
+      Unit{"file"});
+    f.rule(table.empty() || !json, "write", "is not for --json; leave out one of them");
+  }
 };
 
 int bench_products_command(const BenchProductsArguments& arguments) {
   blas::initialize();
+  if (!arguments.table.empty()) return write_rules(arguments.table, arguments.seconds);
   const BenchShape& shape = find_bench_shape(arguments.shape);
   const double peak = peak_gflops();
   if (!arguments.json)

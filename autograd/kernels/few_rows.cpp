@@ -1,0 +1,105 @@
+#include "autograd/kernels/few_rows.hpp"
+
+#include "autograd/kernels/simd.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace surd::kernels {
+namespace {
+
+struct FewRows {
+  std::size_t k;
+  Real alpha;
+  const Real* a;
+  std::size_t lda;
+  const Real* b;
+  std::size_t ldb;
+  Real beta;
+  Real* c;
+  std::size_t ldc;
+  const Real* bias;
+  bool relu;
+};
+
+constexpr bool many_registers = lanes * sizeof(Real) == 64;  // 32 of 512 bits, else 16
+constexpr std::size_t most_rows = many_registers ? 6 : 3;    // of which four columns each have sums in registers
+constexpr std::size_t block = 16;                            // columns that a call computes
+
+/// Columns of `rows` rows whose sums are in registers together: enough that they outlast the latency of one sum.
+constexpr std::size_t columns_at_once(std::size_t rows) {
+  return rows <= (many_registers ? 3 : 1) ? 2 * fold_size : fold_size;
+}
+
+/// to[i block + j] = sum over l of a[i][l] b[j][l].
+template <std::size_t rows, std::size_t columns>
+SURD_INLINE inline void dot_products(const FewRows& p, const Real* const (&b)[columns], Real* to) {
+  Batch sum[rows][columns];
+  unroll<rows>([&](auto i) SURD_INLINE { unroll<columns>([&](auto j) SURD_INLINE { sum[i][j] = Batch(Real(0)); }); });
+  by_registers(p.k, [&](std::size_t l, auto part) SURD_INLINE {
+    Batch x[rows];
+    unroll<rows>([&](auto i) SURD_INLINE { x[i] = part.load(p.a + i * p.lda + l); });
+    unroll<columns>([&](auto j) SURD_INLINE {
+      const Batch y = part.load(b[j] + l);
+      unroll<rows>([&](auto i) SURD_INLINE { sum[i][j] = xsimd::fma(x[i], y, sum[i][j]); });
+    });
+  });
+  unroll<rows>([&](auto i) SURD_INLINE {
+    unroll<columns / fold_size>([&](auto part) SURD_INLINE {
+      const std::size_t j = fold_size * part;
+      const Batch four[] = {sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]};
+      Real total[fold_size];
+      sums(four, total);
+      std::copy_n(total, fold_size, to + i * block + j);
+    });
+  });
+}
+
+/// `columns` <= block columns of `rows` rows.
+template <std::size_t rows>
+void columns_of(const FewRows& p, std::size_t columns) {
+  constexpr std::size_t at_once = columns_at_once(rows);
+  alignas(64) Real totals[rows][block];
+  for (std::size_t j = 0; j < columns; j += at_once) {
+    const Real* b[at_once];  // beyond the last column once more the last one
+    for (std::size_t i = 0; i < at_once; ++i) b[i] = p.b + std::min(j + i, columns - 1) * p.ldb;
+    dot_products<rows>(p, b, &totals[0][j]);
+  }
+  const Batch alpha(p.alpha), beta(p.beta);
+  for (std::size_t i = 0; i < rows; ++i) {
+    by_registers(columns, [&](std::size_t j, auto part) SURD_INLINE {
+      Real* const to = p.c + i * p.ldc + j;
+      Batch result = alpha * part.load(totals[i] + j);
+      if (p.beta != 0) result = xsimd::fma(beta, part.load(to), result);
+      if (p.bias != nullptr) result = result + part.load(p.bias + j);
+      if (p.relu) result = xsimd::select(result < Batch(Real(0)), Batch(Real(0)), result);  // keeps a NaN
+      part.store(result, to);
+    });
+  }
+}
+
+template <std::size_t... i>
+constexpr auto columns_by_rows(std::index_sequence<i...>) {
+  return std::array<void (*)(const FewRows&, std::size_t), sizeof...(i)>{columns_of<i + 1>...};
+}
+
+}  // namespace
+
+void multiply_few_rows(std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a, std::size_t lda,
+                       const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc, const Real* bias,
+                       bool relu) {
+  static constexpr auto by_rows = columns_by_rows(std::make_index_sequence<most_rows>());
+  const std::size_t groups = (m + most_rows - 1) / most_rows;
+  for (std::size_t j = 0; j < n; j += block) {
+    FewRows p{k, alpha, a, lda, b + j * ldb, ldb, beta, c + j, ldc, bias == nullptr ? nullptr : bias + j, relu};
+    for (std::size_t i = 0; i < groups; ++i) {
+      const std::size_t rows = m / groups + (i < m % groups ? 1 : 0);
+      by_rows[rows - 1](p, std::min(block, n - j));
+      p.a += rows * lda;
+      p.c += rows * ldc;
+    }
+  }
+}
+
+}  // namespace surd::kernels

@@ -1,0 +1,67 @@
+#include "autograd/product_rules.hpp"
+
+#include <doctest/doctest.h>
+
+namespace surd::blas {
+namespace {
+
+TEST_CASE("rules say which products are the kernel's") {
+  const ProductRules rules{{"amd", 512, "Zen"}, {1, 1000}, {20, unlimited}, {64, 1'000'000}, {1, 5000}};
+  CHECK(rules.by_kernel(no, no, 10, 10, 10));
+  CHECK_FALSE(rules.by_kernel(no, no, 10, 10, 11));
+  CHECK(rules.by_kernel(no, yes, 20, 10'000, 10'000));
+  CHECK_FALSE(rules.by_kernel(no, yes, 19, 10, 10));
+  CHECK(rules.by_kernel(no, yes, 5, 10, 100));  // few rows
+  CHECK_FALSE(rules.by_kernel(no, yes, 5, 11, 100));
+  CHECK(rules.by_kernel(yes, no, 8, 8, 64));  // a turned A [8, 64] has 64 rows in memory
+  CHECK_FALSE(rules.by_kernel(yes, no, 64, 64, 63));
+  CHECK_FALSE(rules.by_kernel(yes, no, 128, 128, 64));
+  CHECK(rules.by_kernel(yes, yes, 8, 8, 64));
+  CHECK_FALSE(rules.by_kernel(yes, yes, 8, 8, 63));
+}
+
+TEST_CASE("a processor that was measured has its rules, another what is likely") {
+  const auto nt_4096 = [](const ProcessorKind& processor) {
+    return rules_for(processor).by_kernel(no, yes, 4096, 4096, 4096);
+  };
+  const auto nt_64 = [](const ProcessorKind& processor) { return rules_for(processor).by_kernel(no, yes, 64, 64, 64); };
+  const ProcessorKind measured{"amd", 512, "Cooperlake"}, equal{"other", 512, "Cooperlake"},
+      narrower{"intel", 512, "Prescott"}, wider{"amd", 256, "Cooperlake"}, unknown{"other", 256, "unknown"},
+      old{"intel", 128, "Prescott"};
+  CHECK(measured_rules(measured).has_value());
+  CHECK(nt_4096(measured));
+  CHECK(nt_64(measured));
+  for (const ProcessorKind& processor : {equal, narrower, wider, unknown, old})
+    CHECK_FALSE(measured_rules(processor).has_value());
+  CHECK_FALSE(nt_4096(equal));
+  CHECK(nt_64(equal));
+  CHECK(nt_4096(narrower));
+  CHECK_FALSE(nt_64(wider));
+  CHECK(rules_for(wider).by_kernel(no, yes, 10, 10, 16));
+  CHECK(rules_for(wider).by_kernel(no, yes, 1, 8000, 256));
+  CHECK(nt_64(unknown));
+  CHECK_FALSE(rules_for(old).by_kernel(no, yes, 10, 10, 16));
+}
+
+TEST_CASE("whose products are which is told in words, and written as a line") {
+  const ProcessorKind measured{"amd", 512, "Cooperlake"}, unmeasured{"intel", 512, "Prescott"};
+  CHECK(described({measured, all, {12, unlimited}, {64, 1'500'000}, none}) ==
+        "by surd's kernel NN all, NT from 12 rows, TN from 64 rows up to 1.5 million multiplications, "
+        "few rows none; else by the library, as measured on amd, 512 bits, Cooperlake");
+  CHECK(described({unmeasured, all, all, all, all}) ==
+        "all by surd's kernel, likely the fastest on intel, 512 bits, Prescott");
+  CHECK(described({unmeasured, none, none, none, none}) ==
+        "all by the library, likely the fastest on intel, 512 bits, Prescott");
+  CHECK(table_line({measured, all, {12, unlimited}, none, all}) ==
+        R"({{"amd", 512, "Cooperlake"}, all, {12, unlimited}, none, all},)");
+}
+
+TEST_CASE("this processor is known by what its program and library were made for") {
+  const ProcessorKind here = this_processor();
+  CHECK(here.register_bits >= 128);
+  CHECK(here.core == core_name());
+  CHECK(by_kernel(no, yes, 300, 200, 100) == rules_for(here).by_kernel(no, yes, 300, 200, 100));
+}
+
+}  // namespace
+}  // namespace surd::blas
