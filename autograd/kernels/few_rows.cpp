@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 namespace surd::kernels {
@@ -27,6 +28,10 @@ constexpr bool many_registers = lanes * sizeof(Real) == 64;  // 32 of 512 bits, 
 constexpr std::size_t most_rows = many_registers ? 6 : 3;    // of which four columns each have sums in registers
 constexpr std::size_t block = 16;                            // columns that a call computes
 
+/// The processor foresees what a page of memory holds next, but not the next page: from a few rows of B to a page on,
+/// they are fetched in advance.
+constexpr std::size_t long_row = 1024 / sizeof(Real), rows_ahead = 8;
+
 /// Columns of `rows` rows whose sums are in registers together: enough that they outlast the latency of one sum.
 constexpr std::size_t columns_at_once(std::size_t rows) {
   return rows <= (many_registers ? 3 : 1) ? 2 * fold_size : fold_size;
@@ -37,14 +42,21 @@ template <std::size_t rows, std::size_t columns>
 SURD_INLINE inline void dot_products(const FewRows& p, const Real* const (&b)[columns], Real* to) {
   Batch sum[rows][columns];
   unroll<rows>([&](auto i) SURD_INLINE { unroll<columns>([&](auto j) SURD_INLINE { sum[i][j] = Batch(Real(0)); }); });
-  by_registers(p.k, [&](std::size_t l, auto part) SURD_INLINE {
-    Batch x[rows];
-    unroll<rows>([&](auto i) SURD_INLINE { x[i] = part.load(p.a + i * p.lda + l); });
-    unroll<columns>([&](auto j) SURD_INLINE {
-      const Batch y = part.load(b[j] + l);
-      unroll<rows>([&](auto i) SURD_INLINE { sum[i][j] = xsimd::fma(x[i], y, sum[i][j]); });
+  const auto add = [&](auto fetch) SURD_INLINE {
+    by_registers(p.k, [&](std::size_t l, auto part) SURD_INLINE {
+      Batch x[rows];
+      unroll<rows>([&](auto i) SURD_INLINE { x[i] = part.load(p.a + i * p.lda + l); });
+      unroll<columns>([&](auto j) SURD_INLINE {
+        const Batch y = part.load(b[j] + l);
+        if (fetch) __builtin_prefetch(b[j] + l + rows_ahead * p.ldb, 0, 2);
+        unroll<rows>([&](auto i) SURD_INLINE { sum[i][j] = xsimd::fma(x[i], y, sum[i][j]); });
+      });
     });
-  });
+  };
+  if (p.k >= long_row)
+    add(std::true_type());
+  else
+    add(std::false_type());
   unroll<rows>([&](auto i) SURD_INLINE {
     unroll<columns / fold_size>([&](auto part) SURD_INLINE {
       const std::size_t j = fold_size * part;
