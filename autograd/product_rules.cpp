@@ -35,8 +35,8 @@ std::size_t bits_of(std::string_view core) {
   return core == "Haswell" || core == "Zen" ? 256 : 128;
 }
 
-/// What is likely of a processor that was not measured. A core with narrower registers is what the library takes a
-/// processor for that is younger than itself.
+/// What is likely of a processor that was not measured. The library's core has narrower registers where the library is
+/// too old for the processor, or OPENBLAS_CORETYPE says so.
 ProductRules likely_rules(const ProcessorKind& processor) {
   const std::size_t bits = processor.register_bits;
   const std::size_t of_library = processor.core == "unknown" ? bits : bits_of(processor.core);
@@ -101,8 +101,9 @@ std::string described(const ProductRules& rules) {
                             : fmt::format("by surd's kernel NN {}, NT {}, TN {}, few rows {}; else by the library",
                                           words(nn), words(rules.nt), words(rules.tn), words(rules.few_rows));
   const auto& [vendor, bits, core] = rules.processor;
-  return fmt::format("{}, {} {}, {} bits, {}", division,
-                     measured_rules(rules.processor) ? "as measured on" : "likely the fastest on", vendor, bits, core);
+  const bool measured = measured_rules(rules.processor).has_value();
+  return fmt::format("{} ({} {}, {} bits, {})", division, measured ? "measured on" : "likely the fastest on", vendor,
+                     bits, core);
 }
 
 std::string table_line(const ProductRules& rules) {

@@ -301,7 +301,8 @@ void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k,
 
 void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight, const Real* bias,
             bool relu, Real* y) {
-  const bool at_once = in <= longest_block;  // else the sums are not yet complete when they leave the registers
+  // Else the sums are not yet complete when they leave the registers.
+  const bool at_once = in <= longest_block || rows <= few_rows(in);
   multiply(false, true, rows, out, in, 1, x, in, weight, in, 0, y, out, bias, relu && at_once);
   if (relu && !at_once) kernels::relu(y, y, rows * out);
 }

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <xxhash.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <thread>
@@ -58,6 +59,7 @@ std::vector<std::pair<std::string, std::string>> system_info() {
       {"compiler", compiler()},
       {"blas", blas::description()},
       {"blas_core", blas::core_name()},
+      {"blas_core_from", std::getenv("OPENBLAS_CORETYPE") == nullptr ? "the library" : "OPENBLAS_CORETYPE"},
       {"products", blas::described(blas::rules_for(blas::this_processor()))},
       {"cpu", proc_value("/proc/cpuinfo", "model name")},
       {"simd_width", fmt::format("{} bits", 8 * sizeof(kernels::Batch))},

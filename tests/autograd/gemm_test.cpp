@@ -166,7 +166,7 @@ TEST_CASE("of few rows with a turned B, too") {
   }
 }
 
-TEST_CASE("a product begins with its bias and is cut off at 0, also over several blocks of the inner axis") {
+TEST_CASE("a bias is added to a product, which is cut off at 0, also over several blocks of the inner axis") {
   for (const std::size_t in : {1, 31, 64, 256, 257, 513, 1100})
     for (const std::size_t out : {1, 15, 16, 33, 64})
       for (const std::size_t rows : {1, 2, 5, 7, 12, 13, 14, 29})

@@ -47,11 +47,11 @@ TEST_CASE("whose products are which is told in words, and written as a line") {
   const ProcessorKind measured{"amd", 512, "Cooperlake"}, unmeasured{"intel", 512, "Prescott"};
   CHECK(described({measured, all, {12, unlimited}, {64, 1'500'000}, none}) ==
         "by surd's kernel NN all, NT from 12 rows, TN from 64 rows up to 1.5 million multiplications, "
-        "few rows none; else by the library, as measured on amd, 512 bits, Cooperlake");
+        "few rows none; else by the library (measured on amd, 512 bits, Cooperlake)");
   CHECK(described({unmeasured, all, all, all, all}) ==
-        "all by surd's kernel, likely the fastest on intel, 512 bits, Prescott");
+        "all by surd's kernel (likely the fastest on intel, 512 bits, Prescott)");
   CHECK(described({unmeasured, none, none, none, none}) ==
-        "all by the library, likely the fastest on intel, 512 bits, Prescott");
+        "all by the library (likely the fastest on intel, 512 bits, Prescott)");
   CHECK(table_line({measured, all, {12, unlimited}, none, all}) ==
         R"({{"amd", 512, "Cooperlake"}, all, {12, unlimited}, none, all},)");
 }

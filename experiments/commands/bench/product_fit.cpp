@@ -3,6 +3,7 @@
 #include "autograd/base/error.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 
 namespace surd {
@@ -13,6 +14,12 @@ using blas::ProductRules;
 
 double seconds_by_rules(const TimedProduct& p, const ProductRules& rules) {
   return rules.by_kernel(p.product.a, p.product.b, p.product.m, p.product.n, p.product.k) ? p.kernel : p.library;
+}
+
+std::string without_blanks(std::string text) {
+  text.erase(std::remove_if(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0; }),
+             text.end());
+  return text;
 }
 
 template <class SecondsOf>
@@ -77,18 +84,19 @@ ProductRules fitted_rules(const blas::ProcessorKind& processor, const std::vecto
           fitted_share(&ProductRules::tn, works), fitted_share(&ProductRules::few_rows, works)};
 }
 
-std::string with_rules(const std::string& table, const ProductRules& rules) {
-  const std::string line = blas::table_line(rules), processor = line.substr(0, line.find('}'));
+std::string with_rules(const std::string& path, const std::string& table, const ProductRules& rules) {
+  expect(table.rfind("// Whose products are which, by processor", 0) == 0, path,
+         "is not autograd/product_table.inc of surd's sources; name that file");
+  const auto processor = [](const std::string& line) { return without_blanks(line.substr(0, line.find('}'))); };
+  const std::string line = blas::table_line(rules);
   std::istringstream lines(table);
   std::string result;
-  bool is_table = false, written = false;
+  bool written = false;
   for (std::string old; std::getline(lines, old);) {
-    is_table |= old.find("surd bench products --write") != std::string::npos;
-    const bool same = old.compare(0, processor.size(), processor) == 0;
+    const bool same = processor(old) == processor(line);
     written |= same;
     result += (same ? line : old) + "\n";
   }
-  expect(is_table, "table", "is not autograd/product_table.inc of surd's sources; name that file");
   return written ? result : result + line + "\n";
 }
 

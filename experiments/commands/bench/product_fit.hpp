@@ -30,7 +30,7 @@ struct TimedWork {
 blas::ProductRules fitted_rules(const blas::ProcessorKind& processor, const std::vector<TimedWork>& works);
 
 /// The text of product_table.inc with the rules' line in the place of that of their processor, or behind the others.
-/// Throws Error where the text is of no such table.
-std::string with_rules(const std::string& table, const blas::ProductRules& rules);
+/// Throws Error, at `path`, where the text is of no such table.
+std::string with_rules(const std::string& path, const std::string& table, const blas::ProductRules& rules);
 
 }  // namespace surd

@@ -77,8 +77,11 @@ TimedWork timed(std::string name, const std::vector<Product>& products, double s
 
 /// Measures all shapes, and writes this processor's line of the table that blas::by_kernel looks into.
 int write_rules(const std::string& path, double seconds) {
+  expect(blas::core_name() != "unknown", "--write", "this BLAS does not tell its core; the table is of OpenBLAS's");
+  expect(sizeof(Real) == sizeof(float), "--write", "the table is of single precision; use surd");
   const std::string table = read_file(path);
-  with_rules(table, blas::rules_for(blas::this_processor()));  // throws early
+  with_rules(path, table, blas::rules_for(blas::this_processor()));
+  write_file_atomically(path, table);  // what cannot be written is known before it is measured
   fmt::print("{:<28} {:>10} {:>10} {:>10}\n", "products, ms", "library", "kernel", "the faster");
   std::vector<TimedWork> works;
   for (const BenchShape& shape : bench_shapes()) {
@@ -91,7 +94,7 @@ int write_rules(const std::string& path, double seconds) {
                                              [&](const TimedWork& x, const TimedWork& y) { return loss(x) < loss(y); });
   fmt::print("{}\nby this line at most {:.2f} times as long as by the faster ({})\n", blas::table_line(rules),
              loss(worst), worst.name);
-  write_file_atomically(path, with_rules(table, rules));
+  write_file_atomically(path, with_rules(path, table, rules));
   fmt::print("written to {}; build again to use it\n", path);
   return exit_done;
 }
@@ -105,13 +108,14 @@ struct BenchProductsArguments : ShapeArguments {
     f("write", table, "measure all shapes and write this processor's line of a table, autograd/product_table.inc",
       Unit{"file"});
     f.rule(table.empty() || !json, "write", "is not for --json; leave out one of them");
+    f.rule(table.empty() || seconds >= 0.1, "secs", "must be at least 0.1 for --write; less measures noise");
   }
 };
 
 int bench_products_command(const BenchProductsArguments& arguments) {
   blas::initialize();
-  if (!arguments.table.empty()) return write_rules(arguments.table, arguments.seconds);
   const BenchShape& shape = find_bench_shape(arguments.shape);
+  if (!arguments.table.empty()) return write_rules(arguments.table, arguments.seconds);
   const double peak = peak_gflops();
   if (!arguments.json)
     fmt::print("{}, one thread, GFLOP/s; a loop without memory has {:.0f}; {} ({})\n{:<24} {:>8} {:>8} {:>8}  {}\n",

@@ -1,9 +1,13 @@
 #include "experiments/commands/bench/product_fit.hpp"
 
 #include "autograd/base/error.hpp"
+#include "train/storage/files.hpp"
 
 #include <doctest/doctest.h>
 
+#include <regex>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -49,18 +53,34 @@ TEST_CASE("short works count as much as long ones") {
 }
 
 TEST_CASE("a line is written into the table, in the place of the processor's") {
-  const std::string table =
-      "// `surd bench products --write` writes it.\n"
-      "{{\"amd\", 512, \"Somewhere\"}, all, all, all},\n"
-      "{{\"amd\", 512, \"Somewhere else\"}, all, all, all},\n";
-  CHECK(with_rules(table, {somewhere, blas::none, blas::all, {1, 7}, blas::all}) ==
-        "// `surd bench products --write` writes it.\n"
-        "{{\"amd\", 512, \"Somewhere\"}, none, all, {1, 7}, all},\n"
-        "{{\"amd\", 512, \"Somewhere else\"}, all, all, all},\n");
-  CHECK(with_rules(table, {{"intel", 256, "Haswell"}, blas::none, blas::all, blas::all, blas::all}) ==
-        table + "{{\"intel\", 256, \"Haswell\"}, none, all, all, all},\n");
-  CHECK_THROWS_WITH_AS(with_rules("a letter\n", {somewhere, blas::all, blas::all, blas::all, blas::all}),
-                       "table: is not autograd/product_table.inc of surd's sources; name that file", Error);
+  const std::string head = "// Whose products are which, by processor\n", line = R"({{"amd", 512, "Somewhere"}, )",
+                    other = R"({{"amd", 512, "Somewhere else"}, all, all, all, all},)";
+  const blas::ProductRules rules{somewhere, blas::none, blas::all, {1, 7}, blas::all};
+  const std::string expected = head + line + "none, all, {1, 7}, all},\n" + other + "\n";
+  CHECK(with_rules("t", head + line + "all, all, all, all},\n" + other + "\n", rules) == expected);
+  CHECK(with_rules("t", head + "  {{\"amd\",512,\"Somewhere\"},all,all,all,all},\r\n" + other, rules) == expected);
+  CHECK(with_rules("t", head + other + "\n", rules) == head + other + "\n" + line + "none, all, {1, 7}, all},\n");
+  for (const char* text : {"", "a letter\n", "see `surd bench products --write`\n"})
+    CHECK_THROWS_WITH_AS(with_rules("letter.txt", text, rules),
+                         "letter.txt: is not autograd/product_table.inc of surd's sources; name that file", Error);
+}
+
+TEST_CASE("the table has a line for each of its processors, as it would be written") {
+  std::istringstream table(read_file(SURD_SOURCE_DIR "/autograd/product_table.inc"));
+  std::set<std::string> processors;
+  for (std::string line; std::getline(table, line);) {
+    if (line.rfind("//", 0) == 0) continue;
+    CAPTURE(line);
+    const std::regex parts(R"x(\{\{"(\w+)", (\d+), "(\w+)"\}, .*)x");
+    std::smatch match;
+    REQUIRE(std::regex_match(line, match, parts));
+    CHECK(processors.insert(match[1].str() + match[2].str() + match[3].str()).second);
+    const std::string vendor = match[1], core = match[3];
+    const auto rules = blas::measured_rules({vendor, std::stoul(match[2]), core});
+    REQUIRE(rules.has_value());
+    CHECK(blas::table_line(*rules) == line);
+  }
+  CHECK(processors.size() >= 6);
 }
 
 }  // namespace
