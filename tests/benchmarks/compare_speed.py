@@ -139,7 +139,7 @@ class Measurements:
             sys.exit(f"--avx2 needs a program that was built for it (SURD_PRESET=package); {self.surd} has registers of "
                      f"{facts['simd_width']}")
         self.raw = RawResults(options.raw, {
-            **{key: facts[key] for key in ("program", "products", "blas", "blas_core")},
+            **{key: facts[key] for key in ("program", "products", "blas", "blas_core", "blas_core_from")},
             "commit": facts["git_commit"], "processor": processor(), "cores": os.cpu_count(), "scripts": scripts(),
             "rounds": self.rounds, "seconds": self.seconds, "avx2": options.avx2,
             "peers": [{"name": p["name"], "compile": p["compile"]} for p in self.peers]}, options.anew)

@@ -143,9 +143,10 @@ def page(raw, text):
     names = [peer["name"] for peer in raw["peers"]]
     eager = [peer["name"] for peer in raw["peers"] if not peer["compile"]]
     peak = raw.get("peak")
+    held = " (as OPENBLAS_CORETYPE says)" if raw.get("blas_core_from") == "OPENBLAS_CORETYPE" else ""
     measured_on = "; ".join(part for part in (f"{raw['processor']}, {raw['cores']} cores",
                                               f"one core's peak {peak:.0f} GFLOP/s" if peak else "",
-                                              raw["blas"], ", ".join(names),
+                                              raw["blas"] + held, ", ".join(names),
                                               "all of them held to AVX2" if raw.get("avx2") else "") if part)
     tables = {
         "one thread": ("one thread", lambda part: step_table(part, names, peak)),
