@@ -10,20 +10,6 @@
 namespace surd::kernels {
 namespace {
 
-struct FewRows {
-  std::size_t k;
-  Real alpha;
-  const Real* a;
-  std::size_t lda;
-  const Real* b;
-  std::size_t ldb;
-  Real beta;
-  Real* c;
-  std::size_t ldc;
-  const Real* bias;
-  bool relu;
-};
-
 constexpr bool many_registers = lanes * sizeof(Real) == 64;  // 32 of 512 bits, else 16
 constexpr std::size_t most_rows = many_registers ? 6 : 3;    // of which four columns each have sums in registers
 constexpr std::size_t block = 16;                            // columns that a call computes
@@ -39,7 +25,7 @@ constexpr std::size_t columns_at_once(std::size_t rows) {
 
 /// to[i block + j] = sum over l of a[i][l] b[j][l].
 template <std::size_t rows, std::size_t columns>
-SURD_INLINE inline void dot_products(const FewRows& p, const Real* const (&b)[columns], Real* to) {
+SURD_INLINE inline void dot_products(const Product& p, const Real* const (&b)[columns], Real* to) {
   Batch sum[rows][columns];
   unroll<rows>([&](auto i) SURD_INLINE { unroll<columns>([&](auto j) SURD_INLINE { sum[i][j] = Batch(Real(0)); }); });
   const auto add = [&](auto fetch) SURD_INLINE {
@@ -70,7 +56,7 @@ SURD_INLINE inline void dot_products(const FewRows& p, const Real* const (&b)[co
 
 /// `columns` <= block columns of `rows` rows.
 template <std::size_t rows>
-void columns_of(const FewRows& p, std::size_t columns) {
+void columns_of(const Product& p, std::size_t columns) {
   constexpr std::size_t at_once = columns_at_once(rows);
   alignas(64) Real totals[rows][block];
   for (std::size_t j = 0; j < columns; j += at_once) {
@@ -93,23 +79,25 @@ void columns_of(const FewRows& p, std::size_t columns) {
 
 template <std::size_t... i>
 constexpr auto columns_by_rows(std::index_sequence<i...>) {
-  return std::array<void (*)(const FewRows&, std::size_t), sizeof...(i)>{columns_of<i + 1>...};
+  return std::array<void (*)(const Product&, std::size_t), sizeof...(i)>{columns_of<i + 1>...};
 }
 
 }  // namespace
 
-void multiply_few_rows(std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a, std::size_t lda,
-                       const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc, const Real* bias,
-                       bool relu) {
+void multiply_few_rows(const Product& product) {
   static constexpr auto by_rows = columns_by_rows(std::make_index_sequence<most_rows>());
+  const std::size_t m = product.m, n = product.n;
   const std::size_t groups = (m + most_rows - 1) / most_rows;
   for (std::size_t j = 0; j < n; j += block) {
-    FewRows p{k, alpha, a, lda, b + j * ldb, ldb, beta, c + j, ldc, bias == nullptr ? nullptr : bias + j, relu};
+    Product p = product;
+    p.b += j * p.ldb;
+    p.c += j;
+    if (p.bias != nullptr) p.bias += j;
     for (std::size_t i = 0; i < groups; ++i) {
       const std::size_t rows = m / groups + (i < m % groups ? 1 : 0);
       by_rows[rows - 1](p, std::min(block, n - j));
-      p.a += rows * lda;
-      p.c += rows * ldc;
+      p.a += rows * p.lda;
+      p.c += rows * p.ldc;
     }
   }
 }

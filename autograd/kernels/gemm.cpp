@@ -55,21 +55,11 @@ std::size_t cache_size() {
 /// Rows that a packed panel takes for k of them: an odd number, or all panels could begin in one cache set.
 std::size_t packed_rows(std::size_t k) { return k | 1; }
 
-/// A strip of rows of C for one block of k. Packed panels of B stand one behind the other.
-struct Strip {
-  std::size_t n, k;
-  Real alpha;
-  const Real* a;
-  std::size_t lda;
-  const Real* b;
-  std::size_t ldb;
+/// A strip of rows of C for one block of k. Packed panels of B stand one behind the other; alpha is 1 and beta 0 where
+/// the positive part is stored, and alpha is 1 where the sums begin with a bias.
+struct Strip : Product {
   bool b_packed;
-  Real beta;
-  Real* c;
-  std::size_t ldc;
-  Real* a_copy;      // where the rows of a straight A are to be copied to; null: read in place
-  const Real* bias;  // what the sums begin with, a number a column; null for 0
-  bool relu;         // the positive part is stored; beta is 0 and alpha 1
+  Real* a_copy;  // where the rows of a straight A are to be copied to; null: read in place
 };
 
 /// The tile of `rows` x `width` registers: c = alpha a b + beta c. `partial`: the last register has but `last` columns.
@@ -230,20 +220,17 @@ void pack_strips(const Real* a, std::size_t lda, const Strips& strips, std::size
   }
 }
 
-void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
-              std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc, const Real* bias,
-              bool relu) {
+void multiply(bool turn_a, bool turn_b, const Product& p) {
   static constexpr auto by_rows = multiply_by_rows<false>(std::make_index_sequence<tile_rows>());
   static constexpr auto by_columns = multiply_by_rows<true>(std::make_index_sequence<tile_rows>());
-  if (m == 0 || n == 0) return;
-  if (turn_b && !turn_a && m <= few_rows(k))
-    return multiply_few_rows(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, bias, relu);
-  const std::size_t k_block = block_length(k, longest_block, 8);
-  const std::size_t n_block = block_length(n, std::max(panel, cache_size() / 2 / k_block / panel * panel), panel);
-  const Strips strips(m);
+  if (p.m == 0 || p.n == 0) return;
+  if (turn_b && !turn_a && p.m <= few_rows(p.k)) return multiply_few_rows(p);
+  const std::size_t k_block = block_length(p.k, longest_block, 8);
+  const std::size_t n_block = block_length(p.n, std::max(panel, cache_size() / 2 / k_block / panel * panel), panel);
+  const Strips strips(p.m);
 
-  const bool same_sets = lda * sizeof(Real) % 4096 == 0;  // of a cache, where all rows of A begin
-  const bool copy_a = same_sets && n >= (turn_a ? 4 : 2) * panel;
+  const bool same_sets = p.lda * sizeof(Real) % 4096 == 0;  // of a cache, where all rows of A begin
+  const bool copy_a = same_sets && p.n >= (turn_a ? 4 : 2) * panel;
   const bool packed_a = turn_a && copy_a;
   const bool pack_b = turn_b || strips.count >= 8;
   const std::size_t strips_at_once = std::min(strips.count, cache_size() / 4 / packed_strip(tile_rows, k_block));
@@ -253,37 +240,32 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
                                       : tile_rows * (k_block + lanes);
   Real* const b_packed = memory(b_size + a_size);
   Real* const a_copy = b_packed + b_size;
-  for (std::size_t j = 0; j < n; j += n_block) {
-    for (std::size_t l = 0; l < k; l += k_block) {
-      Strip s{std::min(n_block, n - j),
-              std::min(k_block, k - l),
-              alpha,
-              a + (turn_a ? l * lda : l),
-              lda,
-              b + (turn_b ? j * ldb + l : l * ldb + j),
-              ldb,
-              pack_b,
-              l == 0 ? beta : Real(1),
-              c + j,
-              ldc,
-              copy_a && !turn_a ? a_copy : nullptr,
-              bias == nullptr || l > 0 ? nullptr : bias + j,
-              relu};
+  for (std::size_t j = 0; j < p.n; j += n_block) {
+    for (std::size_t l = 0; l < p.k; l += k_block) {
+      Strip s{p, pack_b, copy_a && !turn_a ? a_copy : nullptr};
+      s.n = std::min(n_block, p.n - j);
+      s.k = std::min(k_block, p.k - l);
+      s.a += turn_a ? l * p.lda : l;
+      s.b += turn_b ? j * p.ldb + l : l * p.ldb + j;
+      s.c += j;
+      if (l > 0) s.beta = 1;
+      s.bias = p.bias == nullptr || l > 0 ? nullptr : p.bias + j;
       if (pack_b) {
-        (turn_b ? pack_panels : copy_panels)(s.b, ldb, s.n, s.k, b_packed);
+        (turn_b ? pack_panels : copy_panels)(s.b, p.ldb, s.n, s.k, b_packed);
         s.b = b_packed;
       }
       const Real* const block = s.a;
       for (std::size_t i = 0; i < strips.count; ++i) {
         const std::size_t height = strips.height(i);
         if (packed_a && i % strips_at_once == 0) {
-          pack_strips(block + strips.begin(i), lda, strips, i, std::min(strips_at_once, strips.count - i), s.k, a_copy);
+          pack_strips(block + strips.begin(i), p.lda, strips, i, std::min(strips_at_once, strips.count - i), s.k,
+                      a_copy);
           s.a = a_copy;
         }
         if (packed_a) s.lda = height;
         (turn_a ? by_columns : by_rows)[height - 1](s);
-        s.a += packed_a ? packed_strip(height, s.k) : turn_a ? height : height * lda;
-        s.c += height * ldc;
+        s.a += packed_a ? packed_strip(height, s.k) : turn_a ? height : height * p.lda;
+        s.c += height * p.ldc;
       }
     }
   }
@@ -293,8 +275,7 @@ void multiply(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_
 
 void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
           std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc) {
-  if (k > 0 && alpha != 0)
-    return multiply(turn_a, turn_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, nullptr, false);
+  if (k > 0 && alpha != 0) return multiply(turn_a, turn_b, {m, n, k, alpha, a, lda, b, ldb, beta, c, ldc});
   for (std::size_t i = 0; i < m; ++i)
     for (std::size_t j = 0; j < n; ++j) c[i * ldc + j] = beta == 0 ? 0 : beta * c[i * ldc + j];
 }
@@ -303,7 +284,7 @@ void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, co
             bool relu, Real* y) {
   // Else the sums are not yet complete when they leave the registers.
   const bool at_once = in <= longest_block || rows <= few_rows(in);
-  multiply(false, true, rows, out, in, 1, x, in, weight, in, 0, y, out, bias, relu && at_once);
+  multiply(false, true, {rows, out, in, 1, x, in, weight, in, 0, y, out, bias, relu && at_once});
   if (relu && !at_once) kernels::relu(y, y, rows * out);
 }
 
