@@ -5,6 +5,7 @@
 #include "autograd/ops/attention_head.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -161,21 +162,42 @@ void add_bias_gradients(const Real* gradients, const AttentionArguments& argumen
     table_gradient(arguments.buckets[last - farthest + i], head) += by_distance[i];
 }
 
-/// Begins to fetch elements into the L2 cache. (GCC drops calls of a function that only prefetches.)
-SURD_INLINE inline void prefetch(const Real* x, std::size_t count) {
-  for (std::size_t i = 0; i < count; i += 64 / sizeof(Real)) __builtin_prefetch(x + i, 0, 2);
-}
+/// Has the next batch row fetched into the L2 cache while this one is computed, a part of it with each head: more at a
+/// time than the processor can wait for would hold it up. The heads take turns with the cache lines of a position,
+/// which it does not foresee.
+class NextRow {
+ public:
+  explicit NextRow(std::size_t parts) : parts_(parts) {}
 
-/// The same for a batch row in each of two lists of tensors. The heads take turns with the cache lines of a position,
-/// which the processor does not foresee.
-SURD_INLINE inline void prefetch_row(const Blocks& row, std::initializer_list<const Tensor*> of_queries,
-                                     std::initializer_list<const Tensor*> of_keys) {
-  const Block &first = row.front(), &last = row.back();
-  for (const Tensor* x : of_queries)
-    prefetch(x->data() + first.query * row_length(*x), (last.query + last.queries - first.query) * row_length(*x));
-  for (const Tensor* x : of_keys)
-    prefetch(x->data() + first.key * row_length(*x), (last.key + last.keys - first.key) * row_length(*x));
-}
+  void add(const Real* x, std::size_t count) { ranges_[count_++] = {x, x + count, (count + parts_ - 1) / parts_}; }
+
+  /// The rows of tensors that belong to the batch row's queries, and to its keys.
+  void add(const Blocks& row, std::initializer_list<const Tensor*> of_queries,
+           std::initializer_list<const Tensor*> of_keys) {
+    const Block &first = row.front(), &last = row.back();
+    for (const Tensor* x : of_queries)
+      add(x->data() + first.query * row_length(*x), (last.query + last.queries - first.query) * row_length(*x));
+    for (const Tensor* x : of_keys)
+      add(x->data() + first.key * row_length(*x), (last.key + last.keys - first.key) * row_length(*x));
+  }
+
+  void fetch_part() {
+    for (std::size_t i = 0; i < count_; ++i) {
+      Range& range = ranges_[i];
+      const Real* const end = range.begin + std::min<std::size_t>(range.part, range.end - range.begin);
+      for (const Real* x = range.begin; x < end; x += 64 / sizeof(Real)) __builtin_prefetch(x, 0, 2);
+      range.begin = end;
+    }
+  }
+
+ private:
+  struct Range {
+    const Real *begin, *end;  // of what is still to be fetched
+    std::size_t part;
+  };
+  std::size_t parts_, count_ = 0;
+  std::array<Range, 8> ranges_;
+};
 
 /// What an observer is shown: [B, H, Tq, Tk], filled head by head; keys that are hidden get `hidden`, and padding where
 /// rows are ragged. Empty where nobody observes.
@@ -264,13 +286,15 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   for (std::size_t h = 0; h < s.heads; ++h) biases.push_back(biases_by_distance(arguments, s, h));
   std::vector<std::size_t> visible(s.queries);
   for (std::size_t b = 0; b < s.batch; ++b) {
+    NextRow next(s.heads * blocks[b].size());
     if (fetch_ahead(blocks, b + 1)) {
-      prefetch_row(blocks[b + 1], {&q.value(), &o}, {&k.value(), &v.value()});
-      if (recorded) prefetch(weights.data() + scores_at(blocks[b + 1].front(), 0), s.heads * scores_of(blocks[b + 1]));
+      next.add(blocks[b + 1], {&q.value(), &o}, {&k.value(), &v.value()});
+      if (recorded) next.add(weights.data() + scores_at(blocks[b + 1].front(), 0), s.heads * scores_of(blocks[b + 1]));
     }
     for (const Block& block : blocks[b]) {
       for (std::size_t t = 0; t < block.queries; ++t) visible[t] = visible_keys(b, t, block, arguments);
       for (std::size_t h = 0; h < s.heads; ++h) {
+        next.fetch_part();
         Real* p = weights.data() + scores_at(block, h);
         Real* head_scores = scores.data() + (keep_scores ? scores_at(block, h) : 0);
         attention_head::weights(head_sizes(block), rows(q, q_at(block, h), q_row), rows(k, k_at(block, h), k_row),
@@ -308,12 +332,14 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
       return kernels::MutableRows{needed ? x.data() + at : nullptr, stride};
     };
     for (std::size_t b = 0; b < s.batch; ++b) {
+      NextRow next(s.heads * blocks[b].size());
       if (fetch_ahead(blocks, b + 1)) {
-        prefetch_row(blocks[b + 1], {&q.value(), &pass.gradient(), &dq}, {&k.value(), &v.value(), &dk, &dv});
-        prefetch(weights.data() + scores_at(blocks[b + 1].front(), 0), s.heads * scores_of(blocks[b + 1]));
+        next.add(blocks[b + 1], {&q.value(), &pass.gradient(), &dq}, {&k.value(), &v.value(), &dk, &dv});
+        next.add(weights.data() + scores_at(blocks[b + 1].front(), 0), s.heads * scores_of(blocks[b + 1]));
       }
       for (const Block& block : blocks[b])
         for (std::size_t h = 0; h < s.heads; ++h) {
+          next.fetch_part();
           const std::size_t at_q = q_at(block, h), at_k = k_at(block, h), at_v = v_at(block, h);
           attention_head::backward(head_sizes(block), rows(q, at_q, q_row), rows(k, at_k, k_row), rows(v, at_v, v_row),
                                    cap > 0 ? scores.data() + scores_at(block, h) : nullptr,
