@@ -18,7 +18,8 @@
 //
 //   for each block of columns of C            so that a block of B fills half of the L2 cache
 //     for each block of k                     the inner axis
-//       pack the block of B                   if it is turned, or read by so many strips that this pays
+//       pack the block of B                   if it is turned; else the first strip packs it while it reads it, if so
+//                                             many strips read it that this pays
 //       for each strip of rows of C           as high as a tile, and all about equally high: no narrow rest
 //         copy the strip of A                 if its rows would fall into the same cache sets; of a turned A so many
 //                                             strips together as fill a quarter of the L2 cache
@@ -52,20 +53,26 @@ std::size_t cache_size() {
   return size;
 }
 
+constexpr std::size_t least_strips_to_pack = 8;  // a B that is not turned
+constexpr std::size_t rows_fetched_ahead = 16;   // of B by the strip that packs it
+
 /// Rows that a packed panel takes for k of them: an odd number, or all panels could begin in one cache set.
 std::size_t packed_rows(std::size_t k) { return k | 1; }
 
 /// A strip of rows of C for one block of k. Packed panels of B stand one behind the other; alpha is 1 and beta 0 where
 /// the positive part is stored, and alpha is 1 where the sums begin with a bias.
 struct Strip : Product {
-  bool b_packed;
   Real* a_copy;  // where the rows of a straight A are to be copied to; null: read in place
+  Real* b_copy;  // where B is packed to by the strip that packs it
+  bool b_packed = false;
 };
 
 /// The tile of `rows` x `width` registers: c = alpha a b + beta c. `partial`: the last register has but `last` columns.
-template <bool turn_a, std::size_t rows, std::size_t width, bool partial>
+/// `pack`: the panel of B is packed to b_copy on the way. Its rows are often pages apart, and then the processor does
+/// not foresee them.
+template <bool turn_a, std::size_t rows, bool pack, std::size_t width, bool partial>
 SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t lda, const Real* b, std::size_t ldb,
-                                     std::size_t last, const Real* bias, Real* c) {
+                                     Real* b_copy, std::size_t last, const Real* bias, Real* c) {
   const Part part(last);
   const auto load = [&](const Real* x, std::size_t j) SURD_INLINE {
     return partial && j + 1 == width ? part.load(x + j * lanes) : Batch::load_unaligned(x + j * lanes);
@@ -86,7 +93,12 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t 
   const Real* fifth_row[] = {a, a + 5 * lda, a + 10 * lda};  // few enough addresses for the registers
   const auto step = [&](std::size_t l) SURD_INLINE {
     Batch y[width];
-    unroll<width>([&](auto j) SURD_INLINE { y[j] = load(b + l * ldb, j); });
+    unroll<width>([&](auto j) SURD_INLINE {
+      y[j] = load(b + l * ldb, j);
+      if (!pack) return;
+      y[j].store_unaligned(b_copy + (l * width + j) * lanes);
+      __builtin_prefetch(b + (l + rows_fetched_ahead) * ldb + j * lanes, 0, 2);
+    });
     unroll<rows>([&](auto i) SURD_INLINE {
       const Batch x(turn_a ? a[l * lda + i] : fifth_row[i / 5][i % 5 * lda + l]);
       unroll<width>([&](auto j) SURD_INLINE { sum[i][j] = xsimd::fma(x, y[j], sum[i][j]); });
@@ -119,7 +131,7 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t 
     store([&](Batch x, auto) { return x; });
 }
 
-template <bool turn_a, std::size_t rows>
+template <bool turn_a, std::size_t rows, bool pack>
 void multiply(const Strip& s) {
   const Real* a = s.a;
   std::size_t lda = s.lda;
@@ -129,43 +141,41 @@ void multiply(const Strip& s) {
     a = s.a_copy;
   }
   const auto tile = [&](auto kernel, std::size_t j, std::size_t width, std::size_t last) SURD_INLINE {
-    kernel(s, a, lda, s.b + (s.b_packed ? j * packed_rows(s.k) : j), s.b_packed ? width : s.ldb, last,
-           s.bias == nullptr ? nullptr : s.bias + j, s.c + j);
+    const std::size_t packed = j * packed_rows(s.k);
+    kernel(s, a, lda, s.b + (s.b_packed ? packed : j), s.b_packed ? width : s.ldb, pack ? s.b_copy + packed : nullptr,
+           last, s.bias == nullptr ? nullptr : s.bias + j, s.c + j);
   };
   std::size_t j = 0;
-  for (; j + panel <= s.n; j += panel) tile(micro_kernel<turn_a, rows, 2, false>, j, panel, lanes);
+  for (; j + panel <= s.n; j += panel) tile(micro_kernel<turn_a, rows, pack, 2, false>, j, panel, lanes);
   const std::size_t rest = s.n - j;
   if (rest > lanes)
-    tile(micro_kernel<turn_a, rows, 2, true>, j, panel, rest - lanes);
+    tile(micro_kernel<turn_a, rows, pack, 2, true>, j, panel, rest - lanes);
   else if (rest == lanes)
-    tile(micro_kernel<turn_a, rows, 1, false>, j, lanes, lanes);
+    tile(micro_kernel<turn_a, rows, pack, 1, false>, j, lanes, lanes);
   else if (rest > 0)
-    tile(micro_kernel<turn_a, rows, 1, true>, j, lanes, rest);
+    tile(micro_kernel<turn_a, rows, pack, 1, true>, j, lanes, rest);
 }
 
+using StripKernel = void (*)(const Strip&);
+
 template <bool turn_a, std::size_t... i>
-constexpr auto multiply_by_rows(std::index_sequence<i...>) {
-  return std::array<void (*)(const Strip&), sizeof...(i)>{multiply<turn_a, i + 1>...};
+constexpr std::array<StripKernel, sizeof...(i)> multiply_by_rows(std::index_sequence<i...>) {
+  return {multiply<turn_a, i + 1, false>...};
 }
+
+/// [turn_a][rows - 1].
+constexpr std::array<StripKernel, tile_rows> strip_kernels[] = {
+    multiply_by_rows<false>(std::make_index_sequence<tile_rows>()),
+    multiply_by_rows<true>(std::make_index_sequence<tile_rows>())};
+
+/// Those that pack, [turn_a][tile_rows - rows]: of so many strips the first one is that high.
+constexpr StripKernel packing_kernels[][2] = {{multiply<false, tile_rows, true>, multiply<false, tile_rows - 1, true>},
+                                              {multiply<true, tile_rows, true>, multiply<true, tile_rows - 1, true>}};
+static_assert(tile_rows <= 2 * least_strips_to_pack);
 
 /// The row that is to be in the cache when row l of `count` is copied: rows are often pages apart, and then the
 /// processor does not foresee them.
 std::size_t row_ahead(std::size_t l, std::size_t count) { return std::min(l + 4, count - 1); }
-
-/// All panels of a matrix that is not turned, row by row: to[l][j] = b[l][j]. Beyond the last column stand zeros.
-void copy_panels(const Real* b, std::size_t ldb, std::size_t n, std::size_t k, Real* to) {
-  for (std::size_t l = 0; l < k; ++l) {
-    const Real *const from = b + l * ldb, *const ahead = b + row_ahead(l, k) * ldb;
-    for (std::size_t j = 0; j < n; j += panel) {
-      const std::size_t columns = std::min(panel, n - j), width = columns > lanes ? panel : lanes;
-      Real* const row = to + j * packed_rows(k) + l * width;
-      for (std::size_t r = 0; r < columns; r += lanes) {
-        __builtin_prefetch(ahead + j + r);
-        Part(std::min(lanes, columns - r)).load(from + j + r).store_unaligned(row + r);
-      }
-    }
-  }
-}
 
 void pack_panels(const Real* b, std::size_t ldb, std::size_t n, std::size_t k, Real* to) {
   for (std::size_t j = 0; j < n; j += panel) {
@@ -221,8 +231,6 @@ void pack_strips(const Real* a, std::size_t lda, const Strips& strips, std::size
 }
 
 void multiply(bool turn_a, bool turn_b, const Product& p) {
-  static constexpr auto by_rows = multiply_by_rows<false>(std::make_index_sequence<tile_rows>());
-  static constexpr auto by_columns = multiply_by_rows<true>(std::make_index_sequence<tile_rows>());
   if (p.m == 0 || p.n == 0) return;
   if (turn_b && !turn_a && p.m <= few_rows(p.k)) return multiply_few_rows(p);
   const std::size_t k_block = block_length(p.k, longest_block, 8);
@@ -232,7 +240,7 @@ void multiply(bool turn_a, bool turn_b, const Product& p) {
   const bool same_sets = p.lda * sizeof(Real) % 4096 == 0;  // of a cache, where all rows of A begin
   const bool copy_a = same_sets && p.n >= (turn_a ? 4 : 2) * panel;
   const bool packed_a = turn_a && copy_a;
-  const bool pack_b = turn_b || strips.count >= 8;
+  const bool pack_b = turn_b || strips.count >= least_strips_to_pack;
   const std::size_t strips_at_once = std::min(strips.count, cache_size() / 4 / packed_strip(tile_rows, k_block));
   const std::size_t b_size = pack_b ? round_up(n_block, lanes) * packed_rows(k_block) : 0;
   const std::size_t a_size = !copy_a  ? 0
@@ -242,7 +250,7 @@ void multiply(bool turn_a, bool turn_b, const Product& p) {
   Real* const a_copy = b_packed + b_size;
   for (std::size_t j = 0; j < p.n; j += n_block) {
     for (std::size_t l = 0; l < p.k; l += k_block) {
-      Strip s{p, pack_b, copy_a && !turn_a ? a_copy : nullptr};
+      Strip s{p, copy_a && !turn_a ? a_copy : nullptr, b_packed};
       s.n = std::min(n_block, p.n - j);
       s.k = std::min(k_block, p.k - l);
       s.a += turn_a ? l * p.lda : l;
@@ -250,10 +258,7 @@ void multiply(bool turn_a, bool turn_b, const Product& p) {
       s.c += j;
       if (l > 0) s.beta = 1;
       s.bias = p.bias == nullptr || l > 0 ? nullptr : p.bias + j;
-      if (pack_b) {
-        (turn_b ? pack_panels : copy_panels)(s.b, p.ldb, s.n, s.k, b_packed);
-        s.b = b_packed;
-      }
+      if (turn_b) pack_panels(s.b, p.ldb, s.n, s.k, b_packed);
       const Real* const block = s.a;
       for (std::size_t i = 0; i < strips.count; ++i) {
         const std::size_t height = strips.height(i);
@@ -263,7 +268,9 @@ void multiply(bool turn_a, bool turn_b, const Product& p) {
           s.a = a_copy;
         }
         if (packed_a) s.lda = height;
-        (turn_a ? by_columns : by_rows)[height - 1](s);
+        const bool pack = pack_b && !turn_b && i == 0;
+        if (pack_b && !pack) s.b = b_packed, s.b_packed = true;
+        (pack ? packing_kernels[turn_a][tile_rows - height] : strip_kernels[turn_a][height - 1])(s);
         s.a += packed_a ? packed_strip(height, s.k) : turn_a ? height : height * p.lda;
         s.c += height * p.ldc;
       }
