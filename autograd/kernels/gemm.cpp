@@ -60,7 +60,7 @@ constexpr std::size_t rows_fetched_ahead = 16;   // of B by the strip that packs
 std::size_t packed_rows(std::size_t k) { return k | 1; }
 
 /// A strip of rows of C for one block of k. Packed panels of B stand one behind the other; alpha is 1 and beta 0 where
-/// the positive part is stored, and alpha is 1 where the sums begin with a bias.
+/// the positive part is stored, which is once the sums are complete, and alpha is 1 where they begin with a bias.
 struct Strip : Product {
   Real* a_copy;  // where the rows of a straight A are to be copied to; null: read in place
   Real* b_copy;  // where B is packed to by the strip that packs it
@@ -68,8 +68,7 @@ struct Strip : Product {
 };
 
 /// The tile of `rows` x `width` registers: c = alpha a b + beta c. `partial`: the last register has but `last` columns.
-/// `pack`: the panel of B is packed to b_copy on the way. Its rows are often pages apart, and then the processor does
-/// not foresee them.
+/// `pack`: the panel of B is packed to b_copy on the way.
 template <bool turn_a, std::size_t rows, bool pack, std::size_t width, bool partial>
 SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t lda, const Real* b, std::size_t ldb,
                                      Real* b_copy, std::size_t last, const Real* bias, Real* c) {
@@ -96,6 +95,7 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t 
     unroll<width>([&](auto j) SURD_INLINE {
       y[j] = load(b + l * ldb, j);
       if (!pack) return;
+      // Rows of B are often pages apart, and then the processor does not foresee them. Any address may be fetched.
       y[j].store_unaligned(b_copy + (l * width + j) * lanes);
       __builtin_prefetch(b + (l + rows_fetched_ahead) * ldb + j * lanes, 0, 2);
     });
@@ -168,15 +168,13 @@ constexpr std::array<StripKernel, tile_rows> strip_kernels[] = {
     multiply_by_rows<false>(std::make_index_sequence<tile_rows>()),
     multiply_by_rows<true>(std::make_index_sequence<tile_rows>())};
 
-/// Those that pack, [turn_a][tile_rows - rows]: of so many strips the first one is that high.
+/// Those that pack, [turn_a][tile_rows - rows]: of least_strips_to_pack strips or more, about equally high, the first
+/// one is as high as a tile or has a row less.
 constexpr StripKernel packing_kernels[][2] = {{multiply<false, tile_rows, true>, multiply<false, tile_rows - 1, true>},
                                               {multiply<true, tile_rows, true>, multiply<true, tile_rows - 1, true>}};
 static_assert(tile_rows <= 2 * least_strips_to_pack);
 
-/// The row that is to be in the cache when row l of `count` is copied: rows are often pages apart, and then the
-/// processor does not foresee them.
-std::size_t row_ahead(std::size_t l, std::size_t count) { return std::min(l + 4, count - 1); }
-
+/// Packs all panels of a turned B.
 void pack_panels(const Real* b, std::size_t ldb, std::size_t n, std::size_t k, Real* to) {
   for (std::size_t j = 0; j < n; j += panel) {
     const std::size_t columns = std::min(panel, n - j), width = columns > lanes ? panel : lanes;
@@ -216,7 +214,7 @@ struct Strips {
 void pack_strips(const Real* a, std::size_t lda, const Strips& strips, std::size_t first, std::size_t count,
                  std::size_t k, Real* to) {
   for (std::size_t l = 0; l < k; ++l) {
-    const Real *from = a + l * lda, *ahead = a + row_ahead(l, k) * lda;
+    const Real *from = a + l * lda, *ahead = a + std::min(l + 4, k - 1) * lda;  // as of B: rows may be pages apart
     Real* strip = to;
     for (std::size_t i = first; i < first + count; ++i) {
       const std::size_t height = strips.height(i);
@@ -246,11 +244,11 @@ void multiply(bool turn_a, bool turn_b, const Product& p) {
   const std::size_t a_size = !copy_a  ? 0
                              : turn_a ? strips_at_once * packed_strip(tile_rows, k_block)
                                       : tile_rows * (k_block + lanes);
-  Real* const b_packed = memory(b_size + a_size);
-  Real* const a_copy = b_packed + b_size;
+  Real* const b_copy = memory(b_size + a_size);
+  Real* const a_copy = b_copy + b_size;
   for (std::size_t j = 0; j < p.n; j += n_block) {
     for (std::size_t l = 0; l < p.k; l += k_block) {
-      Strip s{p, copy_a && !turn_a ? a_copy : nullptr, b_packed};
+      Strip s{p, copy_a && !turn_a ? a_copy : nullptr, b_copy};
       s.n = std::min(n_block, p.n - j);
       s.k = std::min(k_block, p.k - l);
       s.a += turn_a ? l * p.lda : l;
@@ -258,7 +256,8 @@ void multiply(bool turn_a, bool turn_b, const Product& p) {
       s.c += j;
       if (l > 0) s.beta = 1;
       s.bias = p.bias == nullptr || l > 0 ? nullptr : p.bias + j;
-      if (turn_b) pack_panels(s.b, p.ldb, s.n, s.k, b_packed);
+      const auto use_packed_b = [&] { s.b = b_copy, s.b_packed = true; };
+      if (turn_b) pack_panels(s.b, p.ldb, s.n, s.k, b_copy), use_packed_b();
       const Real* const block = s.a;
       for (std::size_t i = 0; i < strips.count; ++i) {
         const std::size_t height = strips.height(i);
@@ -268,9 +267,9 @@ void multiply(bool turn_a, bool turn_b, const Product& p) {
           s.a = a_copy;
         }
         if (packed_a) s.lda = height;
-        const bool pack = pack_b && !turn_b && i == 0;
-        if (pack_b && !pack) s.b = b_packed, s.b_packed = true;
+        const bool pack = pack_b && !s.b_packed;
         (pack ? packing_kernels[turn_a][tile_rows - height] : strip_kernels[turn_a][height - 1])(s);
+        if (pack) use_packed_b();
         s.a += packed_a ? packed_strip(height, s.k) : turn_a ? height : height * p.lda;
         s.c += height * p.ldc;
       }

@@ -163,13 +163,16 @@ void add_bias_gradients(const Real* gradients, const AttentionArguments& argumen
 }
 
 /// Has the next batch row fetched into the L2 cache while this one is computed, a part of it with each head: more at a
-/// time than the processor can wait for would hold it up. The heads take turns with the cache lines of a position,
-/// which it does not foresee.
+/// time than the processor can wait for would hold it up. It does not foresee them itself, because the heads take turns
+/// with the cache lines of a position.
 class NextRow {
  public:
   explicit NextRow(std::size_t parts) : parts_(parts) {}
 
-  void add(const Real* x, std::size_t count) { ranges_[count_++] = {x, x + count, (count + parts_ - 1) / parts_}; }
+  void add(const Real* x, std::size_t count) {
+    const std::size_t lines = (count + line - 1) / line;
+    ranges_[count_++] = {x, x + count, (lines + parts_ - 1) / parts_ * line};
+  }
 
   /// The rows of tensors that belong to the batch row's queries, and to its keys.
   void add(const Blocks& row, std::initializer_list<const Tensor*> of_queries,
@@ -185,18 +188,19 @@ class NextRow {
     for (std::size_t i = 0; i < count_; ++i) {
       Range& range = ranges_[i];
       const Real* const end = range.begin + std::min<std::size_t>(range.part, range.end - range.begin);
-      for (const Real* x = range.begin; x < end; x += 64 / sizeof(Real)) __builtin_prefetch(x, 0, 2);
+      for (const Real* x = range.begin; x < end; x += line) __builtin_prefetch(x, 0, 2);
       range.begin = end;
     }
   }
 
  private:
+  static constexpr std::size_t line = 64 / sizeof(Real);
   struct Range {
     const Real *begin, *end;  // of what is still to be fetched
     std::size_t part;
   };
   std::size_t parts_, count_ = 0;
-  std::array<Range, 8> ranges_;
+  std::array<Range, 8> ranges_;  // backward has q, k, v, their gradients, that of the output, and the weights
 };
 
 /// What an observer is shown: [B, H, Tq, Tk], filled head by head; keys that are hidden get `hidden`, and padding where

@@ -112,6 +112,9 @@ TEST_CASE("the kernel is exact across its blocks") {
   CHECK(wrong_turns({false, false, 15, 1100, 515, 1, Real(0.5), 3}) == 0);  // of k by several of n
   CHECK(wrong_turns({false, false, 29, 128, 1024}) == 0);                   // rows a multiple of 4 KB apart
   CHECK(wrong_turns({false, false, 1024, 128, 33}) == 0);
+  // So many rows that a straight B is packed, of which the first strip has a row less than a tile.
+  CHECK(wrong_turns({false, false, 92, 3 * kernels::lanes + 5, 600, 2, 1, 3}) == 0);
+  CHECK(wrong_turns({false, false, 108, 2 * kernels::lanes, 390}) == 0);
   CHECK(wrong_turns({false, false, 1024, 131, 530, 2, Real(0.5)}) == 0);
   CHECK(wrong_turns({false, false, 5, 130, 600, 1, 1, 1019}) == 0);
   CHECK(wrong_turns({false, false, 101, 11 * kernels::lanes - 1, 530}) == 0);  // the last register of a panel in part
