@@ -1,6 +1,5 @@
 #include "autograd/kernels/dropout.hpp"
 #include "autograd/kernels/elementwise.hpp"
-#include "autograd/kernels/simd.hpp"
 #include "autograd/ops.hpp"
 #include "autograd/ops/attention_head.hpp"
 
@@ -8,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 
 namespace surd {
