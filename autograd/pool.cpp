@@ -40,10 +40,11 @@ std::size_t bytes_of(std::size_t size_class) {
 
 using FreeLists = std::array<std::vector<void*>, class_count>;
 
-/// The smallest free block that will do and is at most half as large again as a new one; null where there is none.
+/// The smallest free block that will do and is not too large; null where there is none. That of a tensor of twice the
+/// size, itself up to a sixteenth larger than asked for, is not.
 void* take(FreeLists& lists, std::size_t size_class) {
   const std::size_t size = bytes_of(size_class);
-  for (std::size_t c = size_class; c < class_count && bytes_of(c) <= size + size / 2; ++c) {
+  for (std::size_t c = size_class; c < class_count && bytes_of(c) <= 2 * size + size / 8; ++c) {
     if (lists[c].empty()) continue;
     void* block = lists[c].back();
     lists[c].pop_back();

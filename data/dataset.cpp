@@ -162,6 +162,7 @@ TextCodec TextCodec::build(const Corpus& corpus, std::vector<SentencePair>& pair
 
   auto sources = std::move(source).ids(source_vocabulary), targets = std::move(target).ids(target_vocabulary);
   sources.resize(train.size());
+  pairs.reserve(pairs.size() + train.size());
   for (std::size_t i = 0; i < train.size(); ++i) {
     SentencePair& pair = pairs.emplace_back(SentencePair{std::move(sources[i]), std::move(targets[i])});
     if (!corpus.one_sided) pair.source.push_back(Vocabulary::eos);

@@ -1,8 +1,24 @@
 #include "layers/init.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace surd {
+namespace {
+
+/// Each element by its own draw, `draw(begin, length, to)` for some at a time.
+template <class Draw, class Value>
+void fill(Tensor& tensor, Draw draw, Value value) {
+  double draws[256];
+  for (std::size_t begin = 0; begin < tensor.size(); begin += std::size(draws)) {
+    const std::size_t length = std::min(std::size(draws), tensor.size() - begin);
+    draw(begin, length, draws);
+    for (std::size_t i = 0; i < length; ++i) tensor.data()[begin + i] = static_cast<Real>(value(draws[i]));
+  }
+}
+
+}  // namespace
 
 std::vector<std::string> names_of(Distribution) {
   return {"normal", "uniform", "xavier_normal", "xavier_uniform", "unit_rows"};
@@ -14,14 +30,15 @@ Initializer constant(double value) {
 
 Initializer uniform(double deviation) {
   return [half_width = std::sqrt(3.0) * deviation](Tensor& tensor, const random::Stream& stream) {
-    for (std::size_t i = 0; i < tensor.size(); ++i)
-      tensor.data()[i] = static_cast<Real>(half_width * (2 * stream.uniform(i) - 1));
+    const auto draw = [&](auto... part) { stream.uniform(part...); };
+    fill(tensor, draw, [&](double u) { return half_width * (2 * u - 1); });
   };
 }
 
 Initializer normal(double deviation) {
   return [deviation](Tensor& tensor, const random::Stream& stream) {
-    for (std::size_t i = 0; i < tensor.size(); ++i) tensor.data()[i] = static_cast<Real>(deviation * stream.normal(i));
+    const auto draw = [&](auto... part) { stream.normal(part...); };
+    fill(tensor, draw, [&](double z) { return deviation * z; });
   };
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 // This file is compiled with -ffp-contract=off (see autograd/CMakeLists.txt): a fused multiply-add would change the
 // last bit of a draw from one machine to the next.
@@ -33,6 +34,27 @@ double polynomial(double x, const double (&coefficients)[8]) {
   double sum = coefficients[7];
   for (int i = 6; i >= 0; --i) sum = sum * x + coefficients[i];
   return sum;
+}
+
+// AS 241, routine PPND16: a ratio of polynomials on each of three intervals of p, of which this is the inner one.
+
+bool is_central(double q) { return std::fabs(q) <= 0.425; }
+
+/// The standard normal's quantile at p = 1/2 + q.
+double central_quantile(double q) {
+  static constexpr double a[8] = {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+                                  1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
+                                  3.3430575583588128105e4, 2.5090809287301226727e3};
+  static constexpr double b[8] = {1.0,
+                                  4.2313330701600911252e1,
+                                  6.8718700749205790830e2,
+                                  5.3941960214247511077e3,
+                                  2.1213794301586595867e4,
+                                  3.9307895800092710610e4,
+                                  2.8729085735721942674e4,
+                                  5.2264952788528545610e3};
+  const double r = 0.180625 - q * q;
+  return q * polynomial(r, a) / polynomial(r, b);
 }
 
 /// Natural logarithm of x > 0: x = m 2^e with m in [sqrt(1/2), sqrt(2)), log m = 2 atanh((m - 1) / (m + 1)) by its
@@ -61,6 +83,7 @@ Words counting(std::uint64_t x) { return _mm512_add_epi64(all(x), _mm512_set_epi
 Words exclusive_or(Words x, Words y) { return _mm512_xor_si512(x, y); }
 Words product(Words x, Words y) { return _mm512_mul_epu32(x, y); }
 Words upper(Words x) { return _mm512_srli_epi64(x, 32); }
+Words joined(Words low, Words high) { return _mm512_mask_blend_epi32(0xAAAA, low, _mm512_slli_epi64(high, 32)); }
 #elif defined(__AVX2__)
 using Words = __m256i;
 Words all(std::uint64_t x) { return _mm256_set1_epi64x(static_cast<long long>(x)); }
@@ -68,6 +91,7 @@ Words counting(std::uint64_t x) { return _mm256_add_epi64(all(x), _mm256_set_epi
 Words exclusive_or(Words x, Words y) { return _mm256_xor_si256(x, y); }
 Words product(Words x, Words y) { return _mm256_mul_epu32(x, y); }
 Words upper(Words x) { return _mm256_srli_epi64(x, 32); }
+Words joined(Words low, Words high) { return _mm256_blend_epi32(low, _mm256_slli_epi64(high, 32), 0xAA); }
 #else
 using Words = std::uint64_t;
 Words all(std::uint64_t x) { return x; }
@@ -75,6 +99,7 @@ Words counting(std::uint64_t x) { return x; }
 Words exclusive_or(Words x, Words y) { return x ^ y; }
 Words product(Words x, Words y) { return (x & 0xffffffff) * (y & 0xffffffff); }
 Words upper(Words x) { return x >> 32; }
+Words joined(Words low, Words high) { return (low & 0xffffffff) | (high << 32); }
 #endif
 
 constexpr std::size_t counters_a_register = sizeof(Words) / sizeof(std::uint64_t);
@@ -85,7 +110,15 @@ struct Counters {
   Words word[4][registers];
 };
 
-void philox(std::uint64_t key, Counters& c) {
+/// The blocks first, first + 1, ...
+Counters philox(std::uint64_t key, std::uint64_t first, std::uint64_t step) {
+  Counters c;
+  for (std::size_t r = 0; r < registers; ++r) {
+    c.word[0][r] = counting(first + r * counters_a_register);
+    c.word[1][r] = upper(c.word[0][r]);
+    c.word[2][r] = all(step);
+    c.word[3][r] = all(step >> 32);
+  }
   auto key0 = static_cast<std::uint32_t>(key), key1 = static_cast<std::uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9, key1 += 0xBB67AE85) {
     for (std::size_t r = 0; r < registers; ++r) {
@@ -96,6 +129,18 @@ void philox(std::uint64_t key, Counters& c) {
       c.word[3][r] = product0;
     }
   }
+  return c;
+}
+
+/// Calls part(offset, length) for parts of at most `longest`.
+template <class Part>
+void in_parts(std::size_t count, std::size_t longest, Part part) {
+  for (std::size_t i = 0; i < count; i += longest) part(i, std::min(longest, count - i));
+}
+
+std::uint64_t below(std::uint64_t bound, std::uint64_t bits) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>((static_cast<Wide>(bits) * bound) >> 64);
 }
 
 }  // namespace
@@ -113,24 +158,14 @@ std::array<std::uint32_t, 4> Stream::block(std::uint64_t index) const {
 }
 
 void Stream::blocks(std::uint64_t first, std::size_t count, std::uint32_t* words) const {
-  while (count > 0) {
-    Counters c;
-    for (std::size_t r = 0; r < registers; ++r) {
-      c.word[0][r] = counting(first + r * counters_a_register);
-      c.word[1][r] = upper(c.word[0][r]);
-      c.word[2][r] = all(step_);
-      c.word[3][r] = all(step_ >> 32);
-    }
-    philox(key_, c);
+  in_parts(count, counters_at_once, [&](std::size_t begin, std::size_t length) {
+    const Counters c = philox(key_, first + begin, step_);
     std::uint64_t word[4][counters_at_once];
     std::memcpy(word, &c, sizeof word);
-    const std::size_t part = std::min(count, counters_at_once);
-    for (std::size_t i = 0; i < part; ++i)
-      for (std::size_t w = 0; w < 4; ++w) words[4 * i + w] = static_cast<std::uint32_t>(word[w][i]);
-    first += part;
-    words += 4 * part;
-    count -= part;
-  }
+    std::uint32_t* const to = words + 4 * begin;
+    for (std::size_t i = 0; i < length; ++i)
+      for (std::size_t w = 0; w < 4; ++w) to[4 * i + w] = static_cast<std::uint32_t>(word[w][i]);
+  });
 }
 
 std::uint64_t Stream::bits(std::uint64_t index) const {
@@ -138,14 +173,48 @@ std::uint64_t Stream::bits(std::uint64_t index) const {
   return (static_cast<std::uint64_t>(words[1]) << 32) | words[0];
 }
 
+void Stream::bits(std::uint64_t first, std::size_t count, std::uint64_t* to) const {
+  in_parts(count, counters_at_once, [&](std::size_t begin, std::size_t length) {
+    const Counters c = philox(key_, first + begin, step_);
+    Words draws[registers];
+    for (std::size_t r = 0; r < registers; ++r) draws[r] = joined(c.word[0][r], c.word[1][r]);
+    std::memcpy(to + begin, draws, length * sizeof *to);
+  });
+}
+
 double Stream::uniform(std::uint64_t index) const { return unit_interval(bits(index)); }
+
+void Stream::uniform(std::uint64_t first, std::size_t count, double* to) const {
+  std::uint64_t draws[64];
+  in_parts(count, std::size(draws), [&](std::size_t begin, std::size_t length) {
+    bits(first + begin, length, draws);
+    for (std::size_t i = 0; i < length; ++i) to[begin + i] = unit_interval(draws[i]);
+  });
+}
 
 double Stream::normal(std::uint64_t index) const { return normal_quantile(uniform(index)); }
 
-std::uint64_t Stream::integer(std::uint64_t index, std::uint64_t bound) const {
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<std::uint64_t>((static_cast<Wide>(bits(index)) * bound) >> 64);
+void Stream::normal(std::uint64_t first, std::size_t count, double* to) const {
+  double p[64];
+  in_parts(count, std::size(p), [&](std::size_t begin, std::size_t length) {
+    uniform(first + begin, length, p);
+    for (std::size_t i = 0; i < length; ++i) to[begin + i] = central_quantile(p[i] - 0.5);  // several at a time
+    for (std::size_t i = 0; i < length; ++i)
+      if (!is_central(p[i] - 0.5)) to[begin + i] = normal_quantile(p[i]);
+  });
 }
+
+std::uint64_t Stream::integer(std::uint64_t index, std::uint64_t bound) const { return below(bound, bits(index)); }
+
+std::uint64_t Sequence::bits() {
+  const std::size_t place = next_++ % ahead_.size();
+  if (place == 0) stream_.bits(next_ - 1, ahead_.size(), ahead_.data());
+  return ahead_[place];
+}
+
+double Sequence::uniform() { return unit_interval(bits()); }
+
+std::uint64_t Sequence::integer(std::uint64_t bound) { return below(bound, bits()); }
 
 double unit_interval(std::uint64_t bits) {
   // 52 bits and a half are 53, which a double holds exactly; with one bit more the largest midpoint would round to 1.
@@ -153,18 +222,6 @@ double unit_interval(std::uint64_t bits) {
 }
 
 double normal_quantile(double p) {
-  // Coefficients of AS 241, routine PPND16: a ratio of polynomials on each of three intervals.
-  static constexpr double a[8] = {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
-                                  1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
-                                  3.3430575583588128105e4, 2.5090809287301226727e3};
-  static constexpr double b[8] = {1.0,
-                                  4.2313330701600911252e1,
-                                  6.8718700749205790830e2,
-                                  5.3941960214247511077e3,
-                                  2.1213794301586595867e4,
-                                  3.9307895800092710610e4,
-                                  2.8729085735721942674e4,
-                                  5.2264952788528545610e3};
   static constexpr double c[8] = {1.42343711074968357734e0,  4.63033784615654529590e0, 5.76949722146069140550e0,
                                   3.64784832476320460504e0,  1.27045825245236838258e0, 2.41780725177450611770e-1,
                                   2.27238449892691845833e-2, 7.74545014278341407640e-4};
@@ -188,10 +245,7 @@ double normal_quantile(double p) {
                                   1.42151175831644588870e-7,
                                   2.04426310338993978564e-15};
   const double q = p - 0.5;
-  if (std::fabs(q) <= 0.425) {
-    const double r = 0.180625 - q * q;
-    return q * polynomial(r, a) / polynomial(r, b);
-  }
+  if (is_central(q)) return central_quantile(q);
   const double r = std::sqrt(-portable_log(q < 0 ? p : 1 - p));
   const double tail =
       r <= 5 ? polynomial(r - 1.6, c) / polynomial(r - 1.6, d) : polynomial(r - 5, e) / polynomial(r - 5, f);

@@ -24,6 +24,7 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
     std::memcpy(&bytes, text.data() + ascii, sizeof bytes);
     if ((bytes & 0x8080808080808080U) != 0) break;
   }
+  while (ascii < text.size() && static_cast<unsigned char>(text[ascii]) < 0x80) ++ascii;
   const auto invalid = utf8::find_invalid(text.begin() + ascii, text.end());
   if (invalid == text.end()) return std::nullopt;
   return static_cast<std::size_t>(invalid - text.begin());

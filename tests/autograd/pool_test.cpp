@@ -90,7 +90,9 @@ TEST_CASE("blocks are used again" * doctest::skip(!caching)) {
   CHECK(requests() == after_first + 1);
   pool::release(first);
   pool::release(second);
-  void* small = pool::allocate(600);  // but not one that is more than half as large again
+  CHECK(pool::allocate(500) == second);  // and one of twice the size
+  pool::release(second);
+  void* small = pool::allocate(400);  // but no larger one
   CHECK(small != first);
   CHECK(small != second);
   pool::release(small);

@@ -74,6 +74,36 @@ TEST_CASE("golden draws") {
   CHECK(order == std::vector<int>{5, 0, 8, 1, 6, 7, 3, 2, 9, 4});
 }
 
+TEST_CASE("many draws at a time are the same as one at a time") {
+  const Stream stream(7, "init", "weight", 3);
+  constexpr std::size_t longest = 150;
+  constexpr std::uint64_t word = std::uint64_t{1} << 32;  // where the counter's second word changes
+  for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{5}, word - 70}) {
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{16}, std::size_t{63}, longest}) {
+      std::vector<std::uint64_t> bits(longest + 1, 1);
+      std::vector<double> uniform(longest + 1, -1), normal(longest + 1, -9);
+      stream.bits(first, count, bits.data());
+      stream.uniform(first, count, uniform.data());
+      stream.normal(first, count, normal.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        CHECK(bits[i] == stream.bits(first + i));
+        CHECK(uniform[i] == stream.uniform(first + i));
+        CHECK(normal[i] == stream.normal(first + i));
+      }
+      CHECK(bits[count] == 1);
+      CHECK(uniform[count] == -1);
+      CHECK(normal[count] == -9);
+    }
+  }
+  Sequence sequence(stream);
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    if (i % 3 == 0)
+      CHECK(sequence.uniform() == stream.uniform(i));
+    else
+      CHECK(sequence.integer(1000) == stream.integer(i, 1000));
+  }
+}
+
 TEST_CASE("streams of other seeds, purposes, names and steps differ") {
   std::set<std::uint64_t> draws;
   std::size_t streams = 0;
