@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace surd {
 
@@ -16,22 +17,20 @@ GradcheckResult gradcheck(const std::function<Variable(Tape&, const std::vector<
     for (const Tensor& input : inputs) leaves.push_back(tape.input(input, true));
     return f(tape, leaves);
   };
-  const auto cotangent_at = [&](std::size_t i) { return cotangent_stream.normal(i); };
-  const auto objective = [&] {
-    Tape tape(TapeArguments{});
-    std::vector<Variable> leaves;
-    const Tensor& value = run(tape, leaves).value();
-    double total = 0;
-    for (std::size_t i = 0; i < value.size(); ++i) total += cotangent_at(i) * static_cast<double>(value.data()[i]);
-    return total;
-  };
-
   if (parameters != nullptr) parameters->clear_gradients();
   Tape tape(TapeArguments{});
   std::vector<Variable> leaves;
   const Variable root = run(tape, leaves);
   Tensor cotangent(root.shape());
-  for (std::size_t i = 0; i < cotangent.size(); ++i) cotangent.data()[i] = static_cast<Real>(cotangent_at(i));
+  std::vector<double> cotangents(cotangent.size());
+  cotangent_stream.normal(0, cotangents.size(), cotangents.data());
+  std::transform(cotangents.begin(), cotangents.end(), cotangent.data(), [](double x) { return static_cast<Real>(x); });
+  const auto objective = [&] {
+    Tape tape(TapeArguments{});
+    std::vector<Variable> leaves;
+    const Tensor& value = run(tape, leaves).value();
+    return std::inner_product(cotangents.begin(), cotangents.end(), value.data(), 0.0);
+  };
   tape.backward(root, std::move(cotangent));
 
   GradcheckResult result;

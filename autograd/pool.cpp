@@ -40,8 +40,8 @@ std::size_t bytes_of(std::size_t size_class) {
 
 using FreeLists = std::array<std::vector<void*>, class_count>;
 
-/// The smallest free block that will do and is not too large; null where there is none. That of a tensor of twice the
-/// size, itself up to a sixteenth larger than asked for, is not.
+/// The smallest free block that will do and is not too large; null where there is none. A pass over every other row of
+/// a batch, which may hold somewhat less than half of its tokens, takes the blocks of the whole one.
 void* take(FreeLists& lists, std::size_t size_class) {
   const std::size_t size = bytes_of(size_class);
   for (std::size_t c = size_class; c < class_count && bytes_of(c) <= 2 * size + size / 8; ++c) {

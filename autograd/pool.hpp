@@ -9,8 +9,7 @@
 namespace surd::pool {
 
 /// At least `bytes` bytes, aligned to 64. A new block is larger than asked for by less than a sixteenth, or less than
-/// 64 bytes; a free one is taken if it is at most 2 1/8 times as large as a new one would be, so that half a batch fits
-/// into the memory of a whole one. Throws std::bad_alloc.
+/// 64 bytes; a free one is taken if it is at most 2 1/8 times as large as a new one would be. Throws std::bad_alloc.
 void* allocate(std::size_t bytes);
 
 /// Returns a block from allocate(); any thread may return it.

@@ -7,13 +7,15 @@
 namespace surd {
 namespace {
 
-/// Each element by its own draw, `draw(begin, length, to)` for some at a time.
-template <class Draw, class Value>
-void fill(Tensor& tensor, Draw draw, Value value) {
+using Draws = void (random::Stream::*)(std::uint64_t first, std::size_t count, double* to) const;
+
+/// Element i is value(draw i).
+template <class Value>
+void fill(Tensor& tensor, const random::Stream& stream, Draws draw, Value value) {
   double draws[256];
   for (std::size_t begin = 0; begin < tensor.size(); begin += std::size(draws)) {
     const std::size_t length = std::min(std::size(draws), tensor.size() - begin);
-    draw(begin, length, draws);
+    (stream.*draw)(begin, length, draws);
     for (std::size_t i = 0; i < length; ++i) tensor.data()[begin + i] = static_cast<Real>(value(draws[i]));
   }
 }
@@ -30,15 +32,13 @@ Initializer constant(double value) {
 
 Initializer uniform(double deviation) {
   return [half_width = std::sqrt(3.0) * deviation](Tensor& tensor, const random::Stream& stream) {
-    const auto draw = [&](auto... part) { stream.uniform(part...); };
-    fill(tensor, draw, [&](double u) { return half_width * (2 * u - 1); });
+    fill(tensor, stream, &random::Stream::uniform, [=](double u) { return half_width * (2 * u - 1); });
   };
 }
 
 Initializer normal(double deviation) {
   return [deviation](Tensor& tensor, const random::Stream& stream) {
-    const auto draw = [&](auto... part) { stream.normal(part...); };
-    fill(tensor, draw, [&](double z) { return deviation * z; });
+    fill(tensor, stream, &random::Stream::normal, [=](double z) { return deviation * z; });
   };
 }
 

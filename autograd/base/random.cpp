@@ -36,11 +36,10 @@ double polynomial(double x, const double (&coefficients)[8]) {
   return sum;
 }
 
-// AS 241, routine PPND16: a ratio of polynomials on each of three intervals of p, of which this is the inner one.
-
+/// Whether p = 1/2 + q is in the inner one of the three intervals of AS 241, routine PPND16.
 bool is_central(double q) { return std::fabs(q) <= 0.425; }
 
-/// The standard normal's quantile at p = 1/2 + q.
+/// The standard normal's quantile at 1/2 + q there: a ratio of polynomials, as on each of the three.
 double central_quantile(double q) {
   static constexpr double a[8] = {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
                                   1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
@@ -106,13 +105,14 @@ constexpr std::size_t counters_a_register = sizeof(Words) / sizeof(std::uint64_t
 constexpr std::size_t registers = 2;  // a round waits for the one before it: another register fills the time
 constexpr std::size_t counters_at_once = registers * counters_a_register;
 
-struct Counters {
+/// Word w of the i-th of some blocks is the lower half of the i-th lane of word[w].
+struct Blocks {
   Words word[4][registers];
 };
 
 /// The blocks first, first + 1, ...
-Counters philox(std::uint64_t key, std::uint64_t first, std::uint64_t step) {
-  Counters c;
+Blocks philox(std::uint64_t key, std::uint64_t first, std::uint64_t step) {
+  Blocks c;  // first their counters
   for (std::size_t r = 0; r < registers; ++r) {
     c.word[0][r] = counting(first + r * counters_a_register);
     c.word[1][r] = upper(c.word[0][r]);
@@ -138,6 +138,7 @@ void in_parts(std::size_t count, std::size_t longest, Part part) {
   for (std::size_t i = 0; i < count; i += longest) part(i, std::min(longest, count - i));
 }
 
+/// An integer in [0, bound) from 64 random bits.
 std::uint64_t below(std::uint64_t bound, std::uint64_t bits) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::uint64_t>((static_cast<Wide>(bits) * bound) >> 64);
@@ -159,9 +160,9 @@ std::array<std::uint32_t, 4> Stream::block(std::uint64_t index) const {
 
 void Stream::blocks(std::uint64_t first, std::size_t count, std::uint32_t* words) const {
   in_parts(count, counters_at_once, [&](std::size_t begin, std::size_t length) {
-    const Counters c = philox(key_, first + begin, step_);
+    const Blocks drawn = philox(key_, first + begin, step_);
     std::uint64_t word[4][counters_at_once];
-    std::memcpy(word, &c, sizeof word);
+    std::memcpy(word, &drawn, sizeof word);
     std::uint32_t* const to = words + 4 * begin;
     for (std::size_t i = 0; i < length; ++i)
       for (std::size_t w = 0; w < 4; ++w) to[4 * i + w] = static_cast<std::uint32_t>(word[w][i]);
@@ -175,9 +176,9 @@ std::uint64_t Stream::bits(std::uint64_t index) const {
 
 void Stream::bits(std::uint64_t first, std::size_t count, std::uint64_t* to) const {
   in_parts(count, counters_at_once, [&](std::size_t begin, std::size_t length) {
-    const Counters c = philox(key_, first + begin, step_);
+    const Blocks drawn = philox(key_, first + begin, step_);
     Words draws[registers];
-    for (std::size_t r = 0; r < registers; ++r) draws[r] = joined(c.word[0][r], c.word[1][r]);
+    for (std::size_t r = 0; r < registers; ++r) draws[r] = joined(drawn.word[0][r], drawn.word[1][r]);
     std::memcpy(to + begin, draws, length * sizeof *to);
   });
 }
@@ -207,8 +208,9 @@ void Stream::normal(std::uint64_t first, std::size_t count, double* to) const {
 std::uint64_t Stream::integer(std::uint64_t index, std::uint64_t bound) const { return below(bound, bits(index)); }
 
 std::uint64_t Sequence::bits() {
-  const std::size_t place = next_++ % ahead_.size();
-  if (place == 0) stream_.bits(next_ - 1, ahead_.size(), ahead_.data());
+  const std::size_t place = next_ % ahead_.size();
+  if (place == 0) stream_.bits(next_, ahead_.size(), ahead_.data());
+  ++next_;
   return ahead_[place];
 }
 
@@ -222,6 +224,7 @@ double unit_interval(std::uint64_t bits) {
 }
 
 double normal_quantile(double p) {
+  // Coefficients of AS 241, routine PPND16, on the two outer intervals.
   static constexpr double c[8] = {1.42343711074968357734e0,  4.63033784615654529590e0, 5.76949722146069140550e0,
                                   3.64784832476320460504e0,  1.27045825245236838258e0, 2.41780725177450611770e-1,
                                   2.27238449892691845833e-2, 7.74545014278341407640e-4};

@@ -36,7 +36,7 @@ class Stream {
   /// Uniform integer in [0, bound), without modulo bias beyond 2^-64. Precondition: bound > 0.
   std::uint64_t integer(std::uint64_t index, std::uint64_t bound) const;
 
-  /// The draws first, first + 1, ...: the same bits as one at a time, several times as fast.
+  /// Writes `count` draws, first, first + 1, ...: the same numbers as one at a time, several times as fast.
   void bits(std::uint64_t first, std::size_t count, std::uint64_t* to) const;
   void uniform(std::uint64_t first, std::size_t count, double* to) const;
   void normal(std::uint64_t first, std::size_t count, double* to) const;
@@ -77,7 +77,8 @@ class Sequence {
 
   Stream stream_;
   std::uint64_t next_ = 0;
-  std::array<std::uint64_t, 16> ahead_ = {};  // bits of the draws up to the next multiple of 16
+  /// Bits of draw next_ and its neighbours, once the first of them has been drawn.
+  std::array<std::uint64_t, 16> ahead_ = {};
 };
 
 /// The top 52 bits as a midpoint in (0, 1): never 0, never 1, and symmetric about 1/2.

@@ -18,7 +18,7 @@ std::size_t utf8_length(std::string_view text) {
 }
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
-  // Most text is ASCII, of which eight bytes are looked at at a time.
+  // Most text is ASCII, of which eight bytes are looked at at a time, and the last ones one by one.
   std::size_t ascii = 0;
   for (std::uint64_t bytes = 0; ascii + sizeof bytes <= text.size(); ascii += sizeof bytes) {
     std::memcpy(&bytes, text.data() + ascii, sizeof bytes);

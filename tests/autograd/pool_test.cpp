@@ -90,11 +90,13 @@ TEST_CASE("blocks are used again" * doctest::skip(!caching)) {
   CHECK(requests() == after_first + 1);
   pool::release(first);
   pool::release(second);
-  CHECK(pool::allocate(500) == second);  // and one of twice the size
-  pool::release(second);
-  void* small = pool::allocate(400);  // but no larger one
-  CHECK(small != first);
-  CHECK(small != second);
+  void* large = pool::allocate(2176);
+  pool::trim();
+  pool::release(large);
+  CHECK(pool::allocate(1024) == large);  // and one that is 2 1/8 times as large
+  pool::release(large);
+  void* small = pool::allocate(960);  // but no larger one
+  CHECK(small != large);
   pool::release(small);
 }
 

@@ -56,6 +56,17 @@ TEST_CASE("every distribution has the standard deviation it promises") {
   }
 }
 
+TEST_CASE("an element is made of the draw of its place") {
+  const random::Stream stream(3, "init", "weight");
+  const Tensor normals = drawn({Distribution::normal, Deviation::constant(0.3), 1}, 3, 201);
+  const Tensor uniforms = drawn({Distribution::uniform, Deviation::constant(0.3), 1}, 3, 201);
+  bool same = true;
+  for (std::size_t i = 0; i < normals.size(); ++i)
+    same = same && normals.data()[i] == static_cast<Real>(0.3 * stream.normal(i)) &&
+           uniforms.data()[i] == static_cast<Real>(std::sqrt(3.0) * 0.3 * (2 * stream.uniform(i) - 1));
+  CHECK(same);
+}
+
 TEST_CASE("the standard deviations are those of the literature") {
   const auto deviation = [](Distribution distribution, const Deviation& std, double gain) {
     return InitOptions{distribution, std, gain}.deviation(rows, columns);

@@ -17,9 +17,9 @@ std::vector<double> resampled_scores(const TranslationMetric& metric, const Coun
                                      const Resampling& resampling) {
   std::vector<double> scores;
   for (std::size_t trial = 0; trial < resampling.trials; ++trial) {
-    const random::Stream stream(resampling.seed, "significance", "bootstrap", trial);
+    random::Sequence draws(random::Stream(resampling.seed, "significance", "bootstrap", trial));
     Counts sums(system.front().size());
-    for (std::size_t i = 0; i < system.size(); ++i) add_counts(system[stream.integer(i, system.size())], sums);
+    for (std::size_t i = 0; i < system.size(); ++i) add_counts(draws.choose(system), sums);
     scores.push_back(metric.score(sums));
   }
   return scores;
@@ -40,11 +40,12 @@ std::vector<double> bootstrap_differences(const TranslationMetric& metric, const
 std::vector<double> swapped_differences(const TranslationMetric& metric, const CountsOfLines& system,
                                         const CountsOfLines& baseline, const Resampling& resampling) {
   std::vector<double> differences;
+  std::vector<std::uint64_t> draws(system.size());
   for (std::size_t trial = 0; trial < resampling.trials; ++trial) {
-    const random::Stream stream(resampling.seed, "significance", "randomization", trial);
+    random::Stream(resampling.seed, "significance", "randomization", trial).bits(0, draws.size(), draws.data());
     Counts first(system.front().size()), second(system.front().size());
     for (std::size_t i = 0; i < system.size(); ++i) {
-      const bool swap = stream.bits(i) % 2 == 1;
+      const bool swap = draws[i] % 2 == 1;
       add_counts(swap ? baseline[i] : system[i], first);
       add_counts(swap ? system[i] : baseline[i], second);
     }

@@ -53,12 +53,11 @@ TransformerOptions bench_model_options(const BenchShape& shape, double dropout) 
 }
 
 Batch bench_batch(const BenchShape& shape, std::uint64_t seed) {
-  const random::Stream stream(seed, "bench", "tokens");
-  std::uint64_t next = 0;
+  random::Sequence draw(random::Stream(seed, "bench", "tokens"));
   const auto tokens = [&](std::size_t count) {
     std::vector<TokenId> ids(count);
     const auto first = static_cast<double>((Vocabulary::unk + 1)), span = static_cast<double>(shape.vocabulary) - first;
-    for (TokenId& id : ids) id = static_cast<TokenId>(first + stream.uniform(next++) * span);
+    for (TokenId& id : ids) id = static_cast<TokenId>(first + draw.uniform() * span);
     return ids;
   };
   std::vector<SentencePair> pairs(shape.batch_size);

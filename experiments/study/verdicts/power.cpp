@@ -27,7 +27,7 @@ SimulatedStudies::SimulatedStudies(std::size_t seeds, double error) {
   const random::Stream stream(0, "study", "power");
   std::vector<double> differences(seeds);
   for (std::size_t study = 0; study < simulated; ++study) {
-    for (std::size_t i = 0; i < seeds; ++i) differences[i] = stream.normal(study * seeds + i);
+    stream.normal(study * seeds, seeds, differences.data());
     const auto [low, high] = statistics::pseudo_median_interval(differences, 1 - error);
     below_.push_back(-low);
     either_way_.push_back(std::max(-low, high));

@@ -75,33 +75,43 @@ TEST_CASE("golden draws") {
 }
 
 TEST_CASE("many draws at a time are the same as one at a time") {
-  const Stream stream(7, "init", "weight", 3);
+  const Stream stream(7, "init", "weight", 0x100000002ULL);
   constexpr std::size_t longest = 150;
-  constexpr std::uint64_t word = std::uint64_t{1} << 32;  // where the counter's second word changes
-  for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{5}, word - 70}) {
+  for (const std::uint64_t first : {0ULL, 5ULL, 0xfffffff8ULL, 0xfffffffffffffff0ULL}) {
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{16}, std::size_t{63}, longest}) {
+      CAPTURE(first);
+      CAPTURE(count);
       std::vector<std::uint64_t> bits(longest + 1, 1);
       std::vector<double> uniform(longest + 1, -1), normal(longest + 1, -9);
       stream.bits(first, count, bits.data());
       stream.uniform(first, count, uniform.data());
       stream.normal(first, count, normal.data());
-      for (std::size_t i = 0; i < count; ++i) {
-        CHECK(bits[i] == stream.bits(first + i));
-        CHECK(uniform[i] == stream.uniform(first + i));
-        CHECK(normal[i] == stream.normal(first + i));
-      }
+      bool same = true;
+      for (std::size_t i = 0; i < count; ++i)
+        same = same && bits[i] == stream.bits(first + i) && uniform[i] == stream.uniform(first + i) &&
+               normal[i] == stream.normal(first + i);
+      CHECK(same);
       CHECK(bits[count] == 1);
       CHECK(uniform[count] == -1);
       CHECK(normal[count] == -9);
     }
   }
+}
+
+TEST_CASE("a sequence is a stream's draws in order, and so is its copy") {
+  const Stream stream(7, "data", "copy");
+  const auto in_order = [&](Sequence& sequence, std::uint64_t first, std::uint64_t end) {
+    bool same = true;
+    for (std::uint64_t i = first; i < end; ++i)
+      same = same &&
+             (i % 3 == 0 ? sequence.uniform() == stream.uniform(i) : sequence.integer(1000) == stream.integer(i, 1000));
+    return same;
+  };
   Sequence sequence(stream);
-  for (std::uint64_t i = 0; i < 40; ++i) {
-    if (i % 3 == 0)
-      CHECK(sequence.uniform() == stream.uniform(i));
-    else
-      CHECK(sequence.integer(1000) == stream.integer(i, 1000));
-  }
+  CHECK(in_order(sequence, 0, 21));
+  Sequence copy = sequence;
+  CHECK(in_order(sequence, 21, 70));
+  CHECK(in_order(copy, 21, 70));
 }
 
 TEST_CASE("streams of other seeds, purposes, names and steps differ") {
