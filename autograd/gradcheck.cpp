@@ -17,6 +17,7 @@ GradcheckResult gradcheck(const std::function<Variable(Tape&, const std::vector<
     for (const Tensor& input : inputs) leaves.push_back(tape.input(input, true));
     return f(tape, leaves);
   };
+
   if (parameters != nullptr) parameters->clear_gradients();
   Tape tape(TapeArguments{});
   std::vector<Variable> leaves;
