@@ -21,8 +21,9 @@
 //       pack the block of B                   if it is turned; else the first strip packs it while it reads it, if so
 //                                             many strips read it that this pays
 //       for each strip of rows of C           as high as a tile, and all about equally high: no narrow rest
-//         copy the strip of A                 if its rows would fall into the same cache sets; of a turned A so many
-//                                             strips together as fill a quarter of the L2 cache
+//         copy the strip of A                 if its rows would fall into the same sets of a cache with too few ways;
+//         of
+//                                             a turned A so many strips together as fill a quarter of the L2 cache
 //         for each panel of two registers     micro-kernel: a tile of C plus strip times panel
 //
 // The micro-kernel holds up to 13 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
@@ -41,17 +42,11 @@ constexpr std::size_t tile_rows = 13;  // of 32 registers, 26 hold sums; with 28
 #else
 constexpr std::size_t tile_rows = 6;  // of 16 registers, 12 hold sums
 #endif
-constexpr std::size_t longest_block = 384;  // of k: a strip of A stays in an L1 cache
 constexpr std::size_t panel = 2 * lanes;
 
-/// Elements that this processor's L2 cache holds, which differ from 512 KB to 2 MB. No sum depends on it.
-std::size_t cache_size() {
-  static const std::size_t size = [] {
-    const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or -1 where it is not known
-    return std::clamp<std::size_t>(bytes > 0 ? static_cast<std::size_t>(bytes) : 0, 512 << 10, 2 << 20) / sizeof(Real);
-  }();
-  return size;
-}
+/// Of k: a strip of A stays in an L1 cache. Of a turned A shorter ones, for more columns of B to fit the L2 cache,
+/// because it is packed again for each block of these.
+constexpr std::size_t longest_block(bool turn_a) { return turn_a ? 256 : 384; }
 
 constexpr std::size_t least_strips_to_pack = 8;  // a B that is not turned
 constexpr std::size_t rows_fetched_ahead = 16;   // of B by the strip that packs it
@@ -169,9 +164,10 @@ constexpr std::array<StripKernel, tile_rows> strip_kernels[] = {
     multiply_by_rows<true>(std::make_index_sequence<tile_rows>())};
 
 /// Those that pack, [turn_a][tile_rows - rows]: of least_strips_to_pack strips or more, about equally high, the first
-/// one is as high as a tile or has a row less.
-constexpr StripKernel packing_kernels[][2] = {{multiply<false, tile_rows, true>, multiply<false, tile_rows - 1, true>},
-                                              {multiply<true, tile_rows, true>, multiply<true, tile_rows - 1, true>}};
+/// one is as high as the tallest or has a row less.
+constexpr StripKernel packing_kernels[][3] = {
+    {multiply<false, tile_rows, true>, multiply<false, tile_rows - 1, true>, multiply<false, tile_rows - 2, true>},
+    {multiply<true, tile_rows, true>, multiply<true, tile_rows - 1, true>}};
 static_assert(tile_rows <= 2 * least_strips_to_pack);
 
 /// Packs all panels of a turned B.
@@ -202,7 +198,8 @@ std::size_t packed_strip(std::size_t height, std::size_t k) { return height * k 
 
 /// The rows of C, cut into strips of which the first `higher` have a row more than the others.
 struct Strips {
-  explicit Strips(std::size_t m) : count((m + tile_rows - 1) / tile_rows), rows(m / count), higher(m - count * rows) {}
+  Strips(std::size_t m, std::size_t tallest)
+      : count((m + tallest - 1) / tallest), rows(m / count), higher(m - count * rows) {}
   std::size_t height(std::size_t i) const { return rows + (i < higher ? 1 : 0); }
   std::size_t begin(std::size_t i) const { return i * rows + std::min(i, higher); }
 
@@ -228,18 +225,21 @@ void pack_strips(const Real* a, std::size_t lda, const Strips& strips, std::size
   }
 }
 
-void multiply(bool turn_a, bool turn_b, const Product& p) {
+void multiply(bool turn_a, bool turn_b, const Product& p, const Caches& caches) {
   if (p.m == 0 || p.n == 0) return;
   if (turn_b && !turn_a && p.m <= few_rows(p.k)) return multiply_few_rows(p);
-  const std::size_t k_block = block_length(p.k, longest_block, 8);
-  const std::size_t n_block = block_length(p.n, std::max(panel, cache_size() / 2 / k_block / panel * panel), panel);
-  const Strips strips(p.m);
+  const std::size_t l2_size = caches.l2_size / sizeof(Real);
+  const std::size_t k_block = block_length(p.k, longest_block(turn_a), 8);
+  const std::size_t n_block = block_length(p.n, std::max(panel, l2_size / 2 / k_block / panel * panel), panel);
 
-  const bool same_sets = p.lda * sizeof(Real) % 4096 == 0;  // of a cache, where all rows of A begin
-  const bool copy_a = same_sets && p.n >= (turn_a ? 4 : 2) * panel;
+  // All rows of A begin in the same sets of a cache. With a way for each row of a strip, or all but one, they stay.
+  const bool same_sets = p.lda * sizeof(Real) % 4096 == 0;
+  const bool a_stays = !turn_a && caches.l1_ways + 1 >= tile_rows;
+  const bool copy_a = same_sets && !a_stays && p.n >= (turn_a ? 4 : 2) * panel;
   const bool packed_a = turn_a && copy_a;
+  const Strips strips(p.m, same_sets && a_stays ? std::min(tile_rows, caches.l1_ways) : tile_rows);
   const bool pack_b = turn_b || strips.count >= least_strips_to_pack;
-  const std::size_t strips_at_once = std::min(strips.count, cache_size() / 4 / packed_strip(tile_rows, k_block));
+  const std::size_t strips_at_once = std::min(strips.count, l2_size / 4 / packed_strip(tile_rows, k_block));
   const std::size_t b_size = pack_b ? round_up(n_block, lanes) * packed_rows(k_block) : 0;
   const std::size_t a_size = !copy_a  ? 0
                              : turn_a ? strips_at_once * packed_strip(tile_rows, k_block)
@@ -279,9 +279,18 @@ void multiply(bool turn_a, bool turn_b, const Product& p) {
 
 }  // namespace
 
+const Caches& this_processors_caches() {
+  static const Caches caches = [] {
+    const auto known = [](int what) { return static_cast<std::size_t>(std::max(0L, sysconf(what))); };
+    return Caches{known(_SC_LEVEL1_DCACHE_ASSOC),
+                  std::clamp<std::size_t>(known(_SC_LEVEL2_CACHE_SIZE), 512 << 10, 2 << 20)};
+  }();
+  return caches;
+}
+
 void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
-          std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc) {
-  if (k > 0 && alpha != 0) return multiply(turn_a, turn_b, {m, n, k, alpha, a, lda, b, ldb, beta, c, ldc});
+          std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc, const Caches& caches) {
+  if (k > 0 && alpha != 0) return multiply(turn_a, turn_b, {m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}, caches);
   for (std::size_t i = 0; i < m; ++i)
     for (std::size_t j = 0; j < n; ++j) c[i * ldc + j] = beta == 0 ? 0 : beta * c[i * ldc + j];
 }
@@ -289,8 +298,9 @@ void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k,
 void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight, const Real* bias,
             bool relu, Real* y) {
   // Else the sums are not yet complete when they leave the registers.
-  const bool at_once = in <= longest_block || rows <= few_rows(in);
-  multiply(false, true, {rows, out, in, 1, x, in, weight, in, 0, y, out, bias, relu && at_once});
+  const bool at_once = in <= longest_block(false) || rows <= few_rows(in);
+  multiply(false, true, {rows, out, in, 1, x, in, weight, in, 0, y, out, bias, relu && at_once},
+           this_processors_caches());
   if (relu && !at_once) kernels::relu(y, y, rows * out);
 }
 

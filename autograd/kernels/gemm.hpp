@@ -6,12 +6,22 @@
 
 namespace surd::kernels {
 
+/// What the strips and blocks of a product follow of a processor's caches. No sum depends on it.
+struct Caches {
+  std::size_t l1_ways;  // lines that a set holds; 0 if that is not known
+  std::size_t l2_size;  // bytes
+};
+
+const Caches& this_processors_caches();
+
 /// C[m, n] = alpha op(A) op(B) + beta C, row-major, with op(A) [m, k] and op(B) [k, n]; a matrix that is turned is
 /// given as its transpose. beta = 0 overwrites C, whatever it holds; alpha = 0 reads neither A nor B. Each element is a
-/// sum over k in ascending order, in blocks that depend on k alone; but of a few rows with a turned B, which are
-/// decoded a sentence at a time, as few_rows.hpp has it. blas::by_kernel knows when this is the fastest.
+/// sum over k in ascending order, in blocks that depend on k and on whether A is turned; but of a few rows with a
+/// turned B, which are decoded a sentence at a time, as few_rows.hpp has it. blas::by_kernel knows when this is the
+/// fastest.
 void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
-          std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc);
+          std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc,
+          const Caches& caches = this_processors_caches());
 
 /// y = x W^T + bias, and then its positive part if `relu`, with x [rows, in], W [out, in] and y [rows, out]; bias [out]
 /// may be null. Unless the inner axis is long, bias and cut join the sums of a tile before they leave the registers,

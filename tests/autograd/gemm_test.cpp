@@ -169,6 +169,37 @@ TEST_CASE("of few rows with a turned B, too") {
   }
 }
 
+TEST_CASE("nor on the processor's caches") {
+  const random::Stream stream(9, "test", "gemm kernel");
+  for (const auto& [m, n, k] : std::vector<std::tuple<std::size_t, std::size_t, std::size_t>>{
+           {29, 131, 1024}, {150, 300, 1024}, {1024, 131, 530}, {1024, 700, 77}}) {
+    std::vector<Real> a(m * k), b(k * n), c(m * n, Real(0.25));
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<Real>(stream.uniform(i));
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<Real>(stream.uniform(a.size() + i));
+    for (const bool turn_a : {false, true})
+      for (const bool turn_b : {false, true}) {
+        const auto product = [&, m = m, n = n, k = k](const kernels::Caches& caches) {
+          auto result = c;
+          kernels::gemm(turn_a, turn_b, m, n, k, Real(0.3), a.data(), turn_a ? m : k, b.data(), turn_b ? k : n, 1,
+                        result.data(), n, caches);
+          return result;
+        };
+        const auto here = product(kernels::this_processors_caches());
+        for (const std::size_t ways : {0, 4, 8, 12, 16})
+          for (const std::size_t l2_size : {512 << 10, 1 << 20, 2 << 20}) {
+            CAPTURE(m);
+            CAPTURE(n);
+            CAPTURE(k);
+            CAPTURE(turn_a);
+            CAPTURE(turn_b);
+            CAPTURE(ways);
+            CAPTURE(l2_size);
+            CHECK(product({ways, l2_size}) == here);
+          }
+      }
+  }
+}
+
 TEST_CASE("a bias is added to a product, which is cut off at 0, also over several blocks of the inner axis") {
   for (const std::size_t in : {1, 31, 64, 256, 257, 513, 1100})
     for (const std::size_t out : {1, 15, 16, 33, 64})
