@@ -194,7 +194,9 @@ std::size_t block_length(std::size_t whole, std::size_t longest, std::size_t uni
   return round_up((whole + parts - 1) / parts, unit);
 }
 
-std::size_t packed_strip(std::size_t height, std::size_t k) { return height * k + lanes; }
+constexpr std::size_t tile_registers = (tile_rows + lanes - 1) / lanes;  // that a row of a packed strip takes
+
+std::size_t packed_strip(std::size_t height, std::size_t k) { return height * k + tile_registers * lanes; }
 
 /// The rows of C, cut into strips of which the first `higher` have a row more than the others.
 struct Strips {
@@ -211,13 +213,15 @@ struct Strips {
 void pack_strips(const Real* a, std::size_t lda, const Strips& strips, std::size_t first, std::size_t count,
                  std::size_t k, Real* to) {
   for (std::size_t l = 0; l < k; ++l) {
-    const Real *from = a + l * lda, *ahead = a + std::min(l + 4, k - 1) * lda;  // as of B: rows may be pages apart
+    const Real *from = a + l * lda, *ahead = a + std::min(l + 6, k - 1) * lda;  // as of B: rows may be pages apart
     Real* strip = to;
     for (std::size_t i = first; i < first + count; ++i) {
       const std::size_t height = strips.height(i);
       __builtin_prefetch(ahead);  // a cache line or less
-      for (std::size_t r = 0; r < height; r += lanes)
-        Part(std::min(lanes, height - r)).load(from + r).store_unaligned(strip + l * height + r);
+      unroll<tile_registers>([&](auto piece) SURD_INLINE {
+        const std::size_t r = piece * lanes;
+        Part(std::min(lanes, height - std::min(height, r))).load(from + r).store_unaligned(strip + l * height + r);
+      });
       from += height;
       ahead += height;
       strip += packed_strip(height, k);
