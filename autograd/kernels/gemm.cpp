@@ -20,10 +20,9 @@
 //     for each block of k                     the inner axis
 //       pack the block of B                   if it is turned; else the first strip packs it while it reads it, if so
 //                                             many strips read it that this pays
-//       for each strip of rows of C           as high as a tile, and all about equally high: no narrow rest
-//         copy the strip of A                 if its rows would fall into the same sets of a cache with too few ways;
-//         of
-//                                             a turned A so many strips together as fill a quarter of the L2 cache
+//       for each strip of rows of C           at most as high as a tile, and all about equally high: no narrow rest
+//         copy the strip of A                 if its rows share sets of a cache with too few ways for them; of a turned
+//                                             A so many strips together as fill a quarter of the L2 cache
 //         for each panel of two registers     micro-kernel: a tile of C plus strip times panel
 //
 // The micro-kernel holds up to 13 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
@@ -45,11 +44,12 @@ constexpr std::size_t tile_rows = 6;  // of 16 registers, 12 hold sums
 constexpr std::size_t panel = 2 * lanes;
 
 /// Of k: a strip of A stays in an L1 cache. Of a turned A shorter ones, for more columns of B to fit the L2 cache,
-/// because it is packed again for each block of these.
+/// because it may be packed again for each block of these.
 constexpr std::size_t longest_block(bool turn_a) { return turn_a ? 256 : 384; }
 
-constexpr std::size_t least_strips_to_pack = 8;  // a B that is not turned
-constexpr std::size_t rows_fetched_ahead = 16;   // of B by the strip that packs it
+constexpr std::size_t least_strips_to_pack = 8;     // a B that is not turned
+constexpr std::size_t rows_fetched_ahead = 16;      // of B by the strip that packs it
+constexpr std::size_t wide_rows_fetched_ahead = 6;  // of a turned A, many strips wide
 
 /// Rows that a packed panel takes for k of them: an odd number, or all panels could begin in one cache set.
 std::size_t packed_rows(std::size_t k) { return k | 1; }
@@ -164,7 +164,7 @@ constexpr std::array<StripKernel, tile_rows> strip_kernels[] = {
     multiply_by_rows<true>(std::make_index_sequence<tile_rows>())};
 
 /// Those that pack, [turn_a][tile_rows - rows]: of least_strips_to_pack strips or more, about equally high, the first
-/// one is as high as the tallest or has a row less.
+/// one is as high as the tallest or has a row less, and the tallest is a tile or, of a straight A, has a row less.
 constexpr StripKernel packing_kernels[][3] = {
     {multiply<false, tile_rows, true>, multiply<false, tile_rows - 1, true>, multiply<false, tile_rows - 2, true>},
     {multiply<true, tile_rows, true>, multiply<true, tile_rows - 1, true>}};
@@ -213,7 +213,8 @@ struct Strips {
 void pack_strips(const Real* a, std::size_t lda, const Strips& strips, std::size_t first, std::size_t count,
                  std::size_t k, Real* to) {
   for (std::size_t l = 0; l < k; ++l) {
-    const Real *from = a + l * lda, *ahead = a + std::min(l + 6, k - 1) * lda;  // as of B: rows may be pages apart
+    const Real* from = a + l * lda;
+    const Real* ahead = a + std::min(l + wide_rows_fetched_ahead, k - 1) * lda;  // as of B: rows may be pages apart
     Real* strip = to;
     for (std::size_t i = first; i < first + count; ++i) {
       const std::size_t height = strips.height(i);
@@ -232,16 +233,17 @@ void pack_strips(const Real* a, std::size_t lda, const Strips& strips, std::size
 void multiply(bool turn_a, bool turn_b, const Product& p, const Caches& caches) {
   if (p.m == 0 || p.n == 0) return;
   if (turn_b && !turn_a && p.m <= few_rows(p.k)) return multiply_few_rows(p);
-  const std::size_t l2_size = caches.l2_size / sizeof(Real);
+  const std::size_t l2_size = std::clamp<std::size_t>(caches.l2_size, 512 << 10, 2 << 20) / sizeof(Real);
   const std::size_t k_block = block_length(p.k, longest_block(turn_a), 8);
   const std::size_t n_block = block_length(p.n, std::max(panel, l2_size / 2 / k_block / panel * panel), panel);
 
-  // All rows of A begin in the same sets of a cache. With a way for each row of a strip, or all but one, they stay.
+  // Where all rows of A begin in the same sets, those of a strip stay in a cache that has a way for each. If it lacks
+  // but one for the rows of a tile, strips are a row lower.
   const bool same_sets = p.lda * sizeof(Real) % 4096 == 0;
-  const bool a_stays = !turn_a && caches.l1_ways + 1 >= tile_rows;
+  const bool a_stays = same_sets && !turn_a && caches.l1_ways + 1 >= tile_rows;
   const bool copy_a = same_sets && !a_stays && p.n >= (turn_a ? 4 : 2) * panel;
   const bool packed_a = turn_a && copy_a;
-  const Strips strips(p.m, same_sets && a_stays ? std::min(tile_rows, caches.l1_ways) : tile_rows);
+  const Strips strips(p.m, a_stays ? std::min(tile_rows, caches.l1_ways) : tile_rows);
   const bool pack_b = turn_b || strips.count >= least_strips_to_pack;
   const std::size_t strips_at_once = std::min(strips.count, l2_size / 4 / packed_strip(tile_rows, k_block));
   const std::size_t b_size = pack_b ? round_up(n_block, lanes) * packed_rows(k_block) : 0;
@@ -286,8 +288,7 @@ void multiply(bool turn_a, bool turn_b, const Product& p, const Caches& caches) 
 const Caches& this_processors_caches() {
   static const Caches caches = [] {
     const auto known = [](int what) { return static_cast<std::size_t>(std::max(0L, sysconf(what))); };
-    return Caches{known(_SC_LEVEL1_DCACHE_ASSOC),
-                  std::clamp<std::size_t>(known(_SC_LEVEL2_CACHE_SIZE), 512 << 10, 2 << 20)};
+    return Caches{known(_SC_LEVEL1_DCACHE_ASSOC), known(_SC_LEVEL2_CACHE_SIZE)};
   }();
   return caches;
 }

@@ -112,6 +112,7 @@ TEST_CASE("the kernel is exact across its blocks") {
   CHECK(wrong_turns({false, false, 15, 1100, 515, 1, Real(0.5), 3}) == 0);  // of k by several of n
   CHECK(wrong_turns({false, false, 29, 128, 1024}) == 0);                   // rows a multiple of 4 KB apart
   CHECK(wrong_turns({false, false, 1024, 128, 33}) == 0);
+  CHECK(wrong_turns({false, false, 86, 3 * kernels::lanes + 5, 1024, 2, 1}) == 0);
   // So many rows that a straight B is packed, of which the first strip has a row less than a tile.
   CHECK(wrong_turns({false, false, 92, 3 * kernels::lanes + 5, 600, 2, 1, 3}) == 0);
   CHECK(wrong_turns({false, false, 108, 2 * kernels::lanes, 390}) == 0);
@@ -172,7 +173,7 @@ TEST_CASE("of few rows with a turned B, too") {
 TEST_CASE("nor on the processor's caches") {
   const random::Stream stream(9, "test", "gemm kernel");
   for (const auto& [m, n, k] : std::vector<std::tuple<std::size_t, std::size_t, std::size_t>>{
-           {29, 131, 1024}, {150, 300, 1024}, {1024, 131, 530}, {1024, 700, 77}}) {
+           {29, 131, 1024}, {86, 131, 1024}, {150, 300, 1024}, {1024, 131, 530}, {1024, 900, 77}}) {
     std::vector<Real> a(m * k), b(k * n), c(m * n, Real(0.25));
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<Real>(stream.uniform(i));
     for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<Real>(stream.uniform(a.size() + i));
@@ -185,8 +186,8 @@ TEST_CASE("nor on the processor's caches") {
           return result;
         };
         const auto here = product(kernels::this_processors_caches());
-        for (const std::size_t ways : {0, 4, 8, 12, 16})
-          for (const std::size_t l2_size : {512 << 10, 1 << 20, 2 << 20}) {
+        for (const std::size_t ways : {0, 12, 16})
+          for (const std::size_t l2_size : {0, 1 << 20, 2 << 20}) {
             CAPTURE(m);
             CAPTURE(n);
             CAPTURE(k);
