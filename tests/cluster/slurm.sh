@@ -62,7 +62,7 @@ sleep 1
 start slurmctld -D
 for node in 1 2 3 4; do start slurmd -D -N "node$node"; done
 
-idle_nodes() { [[ $(sinfo --noheader --Node --format=%t 2>/dev/null | grep -c idle) == 4 ]]; }
+idle_nodes() { [[ $(sinfo --noheader --Node --partition=all --format=%t 2>/dev/null | grep -c idle) == 4 ]]; }
 wait_for "four nodes are there" 60 idle_nodes
 
 cat >"$folder/study.yaml" <<STUDY
