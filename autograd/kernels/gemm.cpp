@@ -43,9 +43,9 @@ constexpr std::size_t tile_rows = 6;  // of 16 registers, 12 hold sums
 #endif
 constexpr std::size_t panel = 2 * lanes;
 
-/// Of k: a strip of A stays in an L1 cache. Of a turned A shorter ones, for more columns of B to fit the L2 cache,
-/// because it may be packed again for each block of these.
-constexpr std::size_t longest_block(bool turn_a) { return turn_a ? 256 : 384; }
+/// Of k: a strip of A stays in an L1 cache. Of a turned A, which may be packed for each block of columns of B, shorter
+/// ones where that lets twice as many columns fit the L2 cache.
+constexpr std::size_t longest_block(bool turn_a, std::size_t n) { return turn_a && n > 320 ? 256 : 384; }
 
 constexpr std::size_t least_strips_to_pack = 8;     // a B that is not turned
 constexpr std::size_t rows_fetched_ahead = 16;      // of B by the strip that packs it
@@ -234,7 +234,7 @@ void multiply(bool turn_a, bool turn_b, const Product& p, const Caches& caches) 
   if (p.m == 0 || p.n == 0) return;
   if (turn_b && !turn_a && p.m <= few_rows(p.k)) return multiply_few_rows(p);
   const std::size_t l2_size = std::clamp<std::size_t>(caches.l2_size, 512 << 10, 2 << 20) / sizeof(Real);
-  const std::size_t k_block = block_length(p.k, longest_block(turn_a), 8);
+  const std::size_t k_block = block_length(p.k, longest_block(turn_a, p.n), 8);
   const std::size_t n_block = block_length(p.n, std::max(panel, l2_size / 2 / k_block / panel * panel), panel);
 
   // Where all rows of A begin in the same sets, those of a strip stay in a cache that has a way for each. If it lacks
@@ -303,7 +303,7 @@ void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k,
 void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight, const Real* bias,
             bool relu, Real* y) {
   // Else the sums are not yet complete when they leave the registers.
-  const bool at_once = in <= longest_block(false) || rows <= few_rows(in);
+  const bool at_once = in <= longest_block(false, out) || rows <= few_rows(in);
   multiply(false, true, {rows, out, in, 1, x, in, weight, in, 0, y, out, bias, relu && at_once},
            this_processors_caches());
   if (relu && !at_once) kernels::relu(y, y, rows * out);
