@@ -20,14 +20,16 @@
 //     for each block of k                     the inner axis
 //       pack the block of B                   if it is turned; else the first strip packs it while it reads it, if so
 //                                             many strips read it that this pays
-//       for each strip of rows of C           at most as high as a tile, and all about equally high: no narrow rest
-//         copy the strip of A                 if its rows share sets of a cache with too few ways for them; of a turned
-//                                             A so many strips together as fill a quarter of the L2 cache
+//       for each strip of rows of C           at most as high as a tile, and all about equally high: no narrow rest;
+//                                             lower if the rows of A share sets of an L1 cache with too few ways
+//         pack the strip of A                 if it is turned and its rows share sets, so many strips together as fill
+//                                             a quarter of the L2 cache
 //         for each panel of two registers     micro-kernel: a tile of C plus strip times panel
 //
 // The micro-kernel holds up to 13 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
-// each of the strip's elements, broadcast straight from A or its copy. A packed panel holds two registers for each k,
-// one after the other; the last panel of a matrix may have one register, and its last register may be filled in part.
+// each of the strip's elements, broadcast straight from A or its packed strip. A packed panel holds two registers for
+// each k, one after the other; the last panel of a matrix may have one register, and its last register may be filled in
+// part.
 //
 // A few rows times a turned B would not repay its packing, and are left to few_rows.hpp.
 //
@@ -41,6 +43,7 @@ constexpr std::size_t tile_rows = 13;  // of 32 registers, 26 hold sums; with 28
 #else
 constexpr std::size_t tile_rows = 6;  // of 16 registers, 12 hold sums
 #endif
+constexpr std::size_t low_tile_rows = std::min<std::size_t>(8, tile_rows);  // 16 sums keep two multipliers busy
 constexpr std::size_t panel = 2 * lanes;
 
 /// Of k: a strip of A stays in an L1 cache. Of a turned A, which may be packed for each block of columns of B, shorter
@@ -57,7 +60,6 @@ std::size_t packed_rows(std::size_t k) { return k | 1; }
 /// A strip of rows of C for one block of k. Packed panels of B stand one behind the other; alpha is 1 and beta 0 where
 /// the positive part is stored, which is once the sums are complete, and alpha is 1 where they begin with a bias.
 struct Strip : Product {
-  Real* a_copy;  // where the rows of a straight A are to be copied to; null: read in place
   Real* b_copy;  // where B is packed to by the strip that packs it
   bool b_packed = false;
 };
@@ -65,8 +67,8 @@ struct Strip : Product {
 /// The tile of `rows` x `width` registers: c = alpha a b + beta c. `partial`: the last register has but `last` columns.
 /// `pack`: the panel of B is packed to b_copy on the way.
 template <bool turn_a, std::size_t rows, bool pack, std::size_t width, bool partial>
-SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t lda, const Real* b, std::size_t ldb,
-                                     Real* b_copy, std::size_t last, const Real* bias, Real* c) {
+SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t ldb, Real* b_copy, std::size_t last,
+                                     const Real* bias, Real* c) {
   const Part part(last);
   const auto load = [&](const Real* x, std::size_t j) SURD_INLINE {
     return partial && j + 1 == width ? part.load(x + j * lanes) : Batch::load_unaligned(x + j * lanes);
@@ -84,7 +86,7 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t 
     unroll<rows>([&](auto i) SURD_INLINE { sum[i][j] = first; });
   });
 
-  const Real* fifth_row[] = {a, a + 5 * lda, a + 10 * lda};  // few enough addresses for the registers
+  const Real* fifth_row[] = {s.a, s.a + 5 * s.lda, s.a + 10 * s.lda};  // few enough addresses for the registers
   const auto step = [&](std::size_t l) SURD_INLINE {
     Batch y[width];
     unroll<width>([&](auto j) SURD_INLINE {
@@ -95,7 +97,7 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t 
       __builtin_prefetch(b + (l + rows_fetched_ahead) * ldb + j * lanes, 0, 2);
     });
     unroll<rows>([&](auto i) SURD_INLINE {
-      const Batch x(turn_a ? a[l * lda + i] : fifth_row[i / 5][i % 5 * lda + l]);
+      const Batch x(turn_a ? s.a[l * s.lda + i] : fifth_row[i / 5][i % 5 * s.lda + l]);
       unroll<width>([&](auto j) SURD_INLINE { sum[i][j] = xsimd::fma(x, y[j], sum[i][j]); });
     });
   };
@@ -128,17 +130,10 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* a, std::size_t 
 
 template <bool turn_a, std::size_t rows, bool pack>
 void multiply(const Strip& s) {
-  const Real* a = s.a;
-  std::size_t lda = s.lda;
-  if (s.a_copy != nullptr) {
-    lda = s.k + lanes;
-    for (std::size_t i = 0; i < rows; ++i) std::copy_n(a + i * s.lda, s.k, s.a_copy + i * lda);
-    a = s.a_copy;
-  }
   const auto tile = [&](auto kernel, std::size_t j, std::size_t width, std::size_t last) SURD_INLINE {
     const std::size_t packed = j * packed_rows(s.k);
-    kernel(s, a, lda, s.b + (s.b_packed ? packed : j), s.b_packed ? width : s.ldb, pack ? s.b_copy + packed : nullptr,
-           last, s.bias == nullptr ? nullptr : s.bias + j, s.c + j);
+    kernel(s, s.b + (s.b_packed ? packed : j), s.b_packed ? width : s.ldb, pack ? s.b_copy + packed : nullptr, last,
+           s.bias == nullptr ? nullptr : s.bias + j, s.c + j);
   };
   std::size_t j = 0;
   for (; j + panel <= s.n; j += panel) tile(micro_kernel<turn_a, rows, pack, 2, false>, j, panel, lanes);
@@ -163,12 +158,9 @@ constexpr std::array<StripKernel, tile_rows> strip_kernels[] = {
     multiply_by_rows<false>(std::make_index_sequence<tile_rows>()),
     multiply_by_rows<true>(std::make_index_sequence<tile_rows>())};
 
-/// Those that pack, [turn_a][tile_rows - rows]: of least_strips_to_pack strips or more, about equally high, the first
-/// one is as high as the tallest or has a row less, and the tallest is a tile or, of a straight A, has a row less.
-constexpr StripKernel packing_kernels[][3] = {
-    {multiply<false, tile_rows, true>, multiply<false, tile_rows - 1, true>, multiply<false, tile_rows - 2, true>},
-    {multiply<true, tile_rows, true>, multiply<true, tile_rows - 1, true>}};
-static_assert(tile_rows <= 2 * least_strips_to_pack);
+/// Those that pack, [turn_a], and that of a straight A whose strips are lower than a tile.
+constexpr StripKernel packing_kernels[] = {multiply<false, tile_rows, true>, multiply<true, tile_rows, true>};
+constexpr StripKernel low_packing_kernel = multiply<false, low_tile_rows, true>;
 
 /// Packs all panels of a turned B.
 void pack_panels(const Real* b, std::size_t ldb, std::size_t n, std::size_t k, Real* to) {
@@ -198,14 +190,23 @@ constexpr std::size_t tile_registers = (tile_rows + lanes - 1) / lanes;  // that
 
 std::size_t packed_strip(std::size_t height, std::size_t k) { return height * k + tile_registers * lanes; }
 
-/// The rows of C, cut into strips of which the first `higher` have a row more than the others.
-struct Strips {
-  Strips(std::size_t m, std::size_t tallest)
-      : count((m + tallest - 1) / tallest), rows(m / count), higher(m - count * rows) {}
-  std::size_t height(std::size_t i) const { return rows + (i < higher ? 1 : 0); }
-  std::size_t begin(std::size_t i) const { return i * rows + std::min(i, higher); }
+/// The rows of C, cut into strips: one of `first` rows, if any, then some that are about equally high.
+class Strips {
+ public:
+  Strips(std::size_t m, std::size_t first, std::size_t tallest)
+      : first_(first), equal_((m - first + tallest - 1) / tallest) {
+    if (equal_ > 0) rows_ = (m - first) / equal_, higher_ = (m - first) % equal_;
+  }
 
-  std::size_t count, rows, higher;
+  std::size_t count() const { return (first_ > 0 ? 1 : 0) + equal_; }
+  std::size_t begin(std::size_t i) const {
+    if (first_ == 0) return i * rows_ + std::min(i, higher_);
+    return i == 0 ? 0 : first_ + (i - 1) * rows_ + std::min(i - 1, higher_);
+  }
+  std::size_t height(std::size_t i) const { return begin(i + 1) - begin(i); }
+
+ private:
+  std::size_t first_, equal_, rows_ = 0, higher_ = 0;
 };
 
 /// Packs strips first, first + 1, ... of a turned A, row by row of A: element r of row l of a strip of height h stands
@@ -237,24 +238,23 @@ void multiply(bool turn_a, bool turn_b, const Product& p, const Caches& caches) 
   const std::size_t k_block = block_length(p.k, longest_block(turn_a, p.n), 8);
   const std::size_t n_block = block_length(p.n, std::max(panel, l2_size / 2 / k_block / panel * panel), panel);
 
-  // Where all rows of A begin in the same sets, those of a strip stay in a cache that has a way for each. If it lacks
-  // but one for the rows of a tile, strips are a row lower.
-  const bool same_sets = p.lda * sizeof(Real) % 4096 == 0;
-  const bool a_stays = same_sets && !turn_a && caches.l1_ways + 1 >= tile_rows;
-  const bool copy_a = same_sets && !a_stays && p.n >= (turn_a ? 4 : 2) * panel;
-  const bool packed_a = turn_a && copy_a;
-  const Strips strips(p.m, a_stays ? std::min(tile_rows, caches.l1_ways) : tile_rows);
-  const bool pack_b = turn_b || strips.count >= least_strips_to_pack;
-  const std::size_t strips_at_once = std::min(strips.count, l2_size / 4 / packed_strip(tile_rows, k_block));
-  const std::size_t b_size = pack_b ? round_up(n_block, lanes) * packed_rows(k_block) : 0;
-  const std::size_t a_size = !copy_a  ? 0
-                             : turn_a ? strips_at_once * packed_strip(tile_rows, k_block)
-                                      : tile_rows * (k_block + lanes);
+  // Rows of A that are so many KB apart share sets of a cache. Those of a strip stay in an L1 cache that has a way for
+  // each; at 2 KB there are ways for B and C besides.
+  const auto apart = [&](std::size_t bytes) { return p.lda * sizeof(Real) % bytes == 0; };
+  const std::size_t tallest = !turn_a && apart(2048) ? std::clamp(caches.l1_ways, low_tile_rows, tile_rows) : tile_rows;
+  const bool low = tallest < tile_rows;
+  const bool pack_a = turn_a && apart(4096) && p.n >= 4 * panel;
+  const bool strip_packs_b = !turn_b && p.m > (least_strips_to_pack - 1) * tallest;
+  const Strips strips(p.m, !strip_packs_b ? 0 : low ? low_tile_rows : tile_rows, tallest);
+  const StripKernel packing = low ? low_packing_kernel : packing_kernels[turn_a];
+  const std::size_t strips_at_once = std::min(strips.count(), l2_size / 4 / packed_strip(tile_rows, k_block));
+  const std::size_t b_size = turn_b || strip_packs_b ? round_up(n_block, lanes) * packed_rows(k_block) : 0;
+  const std::size_t a_size = pack_a ? strips_at_once * packed_strip(tile_rows, k_block) : 0;
   Real* const b_copy = memory(b_size + a_size);
   Real* const a_copy = b_copy + b_size;
   for (std::size_t j = 0; j < p.n; j += n_block) {
     for (std::size_t l = 0; l < p.k; l += k_block) {
-      Strip s{p, copy_a && !turn_a ? a_copy : nullptr, b_copy};
+      Strip s{p, b_copy};
       s.n = std::min(n_block, p.n - j);
       s.k = std::min(k_block, p.k - l);
       s.a += turn_a ? l * p.lda : l;
@@ -265,18 +265,18 @@ void multiply(bool turn_a, bool turn_b, const Product& p, const Caches& caches) 
       const auto use_packed_b = [&] { s.b = b_copy, s.b_packed = true; };
       if (turn_b) pack_panels(s.b, p.ldb, s.n, s.k, b_copy), use_packed_b();
       const Real* const block = s.a;
-      for (std::size_t i = 0; i < strips.count; ++i) {
+      for (std::size_t i = 0; i < strips.count(); ++i) {
         const std::size_t height = strips.height(i);
-        if (packed_a && i % strips_at_once == 0) {
-          pack_strips(block + strips.begin(i), p.lda, strips, i, std::min(strips_at_once, strips.count - i), s.k,
+        if (pack_a && i % strips_at_once == 0) {
+          pack_strips(block + strips.begin(i), p.lda, strips, i, std::min(strips_at_once, strips.count() - i), s.k,
                       a_copy);
           s.a = a_copy;
         }
-        if (packed_a) s.lda = height;
-        const bool pack = pack_b && !s.b_packed;
-        (pack ? packing_kernels[turn_a][tile_rows - height] : strip_kernels[turn_a][height - 1])(s);
+        if (pack_a) s.lda = height;
+        const bool pack = strip_packs_b && !s.b_packed;
+        (pack ? packing : strip_kernels[turn_a][height - 1])(s);
         if (pack) use_packed_b();
-        s.a += packed_a ? packed_strip(height, s.k) : turn_a ? height : height * p.lda;
+        s.a += pack_a ? packed_strip(height, s.k) : turn_a ? height : height * p.lda;
         s.c += height * p.ldc;
       }
     }

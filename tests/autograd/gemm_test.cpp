@@ -26,6 +26,14 @@ std::vector<Real> whole_numbers(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
+/// In [0, 1).
+std::vector<Real> fractions(std::size_t count, std::uint64_t seed) {
+  const random::Stream stream(seed, "test", "gemm kernel");
+  std::vector<Real> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<Real>(stream.uniform(i));
+  return values;
+}
+
 struct Product {
   bool turn_a, turn_b;
   std::size_t m, n, k;
@@ -141,11 +149,9 @@ TEST_CASE("the kernel gives NaN for NaN and infinity for infinity") {
 }
 
 TEST_CASE("an element's bits do not depend on the size or place of its tile") {
-  const random::Stream stream(7, "test", "gemm kernel");
   const std::size_t m = 150, n = 53, k = 77;  // so many rows that B is packed, which it is not for a single one
-  std::vector<Real> a(m * k), b(k * n), whole(m * n), single(1);
-  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<Real>(stream.uniform(i));
-  for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<Real>(stream.uniform(a.size() + i));
+  const auto a = fractions(m * k, 4), b = fractions(k * n, 5);
+  std::vector<Real> whole(m * n), single(1);
   kernels::gemm(false, false, m, n, k, Real(0.3), a.data(), k, b.data(), n, 0, whole.data(), n);
   for (std::size_t i = 0; i < m; ++i)
     for (std::size_t j = 0; j < n; ++j) {
@@ -155,12 +161,10 @@ TEST_CASE("an element's bits do not depend on the size or place of its tile") {
 }
 
 TEST_CASE("of few rows with a turned B, too") {
-  const random::Stream stream(8, "test", "gemm kernel");
   for (const std::size_t k : {77, 200}) {
     const std::size_t m = kernels::few_rows(k), n = 37;
-    std::vector<Real> a(m * k), b(n * k), whole(m * n), single(1);
-    for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<Real>(stream.uniform(i));
-    for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<Real>(stream.uniform(a.size() + i));
+    const auto a = fractions(m * k, 4), b = fractions(n * k, 5);
+    std::vector<Real> whole(m * n), single(1);
     kernels::gemm(false, true, m, n, k, 1, a.data(), k, b.data(), k, 0, whole.data(), n);
     for (std::size_t i = 0; i < m; ++i)
       for (std::size_t j = 0; j < n; ++j) {
@@ -171,12 +175,10 @@ TEST_CASE("of few rows with a turned B, too") {
 }
 
 TEST_CASE("nor on the processor's caches") {
-  const random::Stream stream(9, "test", "gemm kernel");
   for (const auto& [m, n, k] : std::vector<std::tuple<std::size_t, std::size_t, std::size_t>>{
-           {29, 131, 1024}, {86, 131, 1024}, {150, 300, 1024}, {1024, 420, 300}}) {
-    std::vector<Real> a(m * k), b(k * n), c(m * n, Real(0.25));
-    for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<Real>(stream.uniform(i));
-    for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<Real>(stream.uniform(a.size() + i));
+           {29, 131, 1024}, {63, 131, 1024}, {86, 131, 1024}, {150, 300, 1024}, {105, 70, 512}, {1024, 420, 300}}) {
+    const auto a = fractions(m * k, 4), b = fractions(k * n, 5);
+    const std::vector<Real> c(m * n, Real(0.25));
     for (const bool turn_a : {false, true})
       for (const bool turn_b : {false, true}) {
         const auto product = [&, m = m, n = n, k = k](const kernels::Caches& caches) {
@@ -186,7 +188,7 @@ TEST_CASE("nor on the processor's caches") {
           return result;
         };
         const auto here = product(kernels::this_processors_caches());
-        for (const std::size_t ways : {0, 12, 16})
+        for (const std::size_t ways : {0, 8, 9, 12, 16})
           for (const std::size_t l2_size : {0, 1 << 20, 2 << 20}) {
             CAPTURE(m);
             CAPTURE(n);
