@@ -20,16 +20,18 @@
 //     for each block of k                     the inner axis
 //       pack the block of B                   if it is turned; else the first strip packs it while it reads it, if so
 //                                             many strips read it that this pays
-//       for each strip of rows of C           at most as high as a tile, and all about equally high: no narrow rest;
-//                                             lower if the rows of A share sets of an L1 cache with too few ways
+//       for each strip of rows of C           at most as high as a tile, lower if the rows of A share sets of an L1
+//       cache
+//                                             with too few ways; all about equally high, without a narrow rest, but for
+//                                             one that packs B
 //         pack the strip of A                 if it is turned and its rows share sets, so many strips together as fill
 //                                             a quarter of the L2 cache
 //         for each panel of two registers     micro-kernel: a tile of C plus strip times panel
 //
 // The micro-kernel holds up to 13 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
-// each of the strip's elements, broadcast straight from A or its packed strip. A packed panel holds two registers for
-// each k, one after the other; the last panel of a matrix may have one register, and its last register may be filled in
-// part.
+// each of the strip's elements, broadcast from A itself or from its packed strip. A packed panel holds two registers
+// for each k, one after the other; the last panel of a matrix may have one register, and its last register may be
+// filled in part.
 //
 // A few rows times a turned B would not repay its packing, and are left to few_rows.hpp.
 //
@@ -43,14 +45,15 @@ constexpr std::size_t tile_rows = 13;  // of 32 registers, 26 hold sums; with 28
 #else
 constexpr std::size_t tile_rows = 6;  // of 16 registers, 12 hold sums
 #endif
-constexpr std::size_t low_tile_rows = std::min<std::size_t>(8, tile_rows);  // 16 sums keep two multipliers busy
+/// Strips are not cut lower than this for the sake of a cache: 8 x 2 sums keep two multipliers busy.
+constexpr std::size_t low_tile_rows = std::min<std::size_t>(8, tile_rows);
 constexpr std::size_t panel = 2 * lanes;
 
 /// Of k: a strip of A stays in an L1 cache. Of a turned A, which may be packed for each block of columns of B, shorter
 /// ones where that lets twice as many columns fit the L2 cache.
 constexpr std::size_t longest_block(bool turn_a, std::size_t n) { return turn_a && n > 320 ? 256 : 384; }
 
-constexpr std::size_t least_strips_to_pack = 8;     // a B that is not turned
+constexpr std::size_t least_strips_to_pack = 8;     // a B that is not turned; at least 2
 constexpr std::size_t rows_fetched_ahead = 16;      // of B by the strip that packs it
 constexpr std::size_t wide_rows_fetched_ahead = 6;  // of a turned A, many strips wide
 
@@ -86,7 +89,9 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
     unroll<rows>([&](auto i) SURD_INLINE { sum[i][j] = first; });
   });
 
-  const Real* fifth_row[] = {s.a, s.a + 5 * s.lda, s.a + 10 * s.lda};  // few enough addresses for the registers
+  const Real* const a = s.a;  // s itself may have changed after a store, as the compiler sees it
+  const std::size_t lda = s.lda;
+  const Real* fifth_row[] = {a, a + 5 * lda, a + 10 * lda};  // few enough addresses for the registers
   const auto step = [&](std::size_t l) SURD_INLINE {
     Batch y[width];
     unroll<width>([&](auto j) SURD_INLINE {
@@ -97,7 +102,7 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
       __builtin_prefetch(b + (l + rows_fetched_ahead) * ldb + j * lanes, 0, 2);
     });
     unroll<rows>([&](auto i) SURD_INLINE {
-      const Batch x(turn_a ? s.a[l * s.lda + i] : fifth_row[i / 5][i % 5 * s.lda + l]);
+      const Batch x(turn_a ? a[l * lda + i] : fifth_row[i / 5][i % 5 * lda + l]);
       unroll<width>([&](auto j) SURD_INLINE { sum[i][j] = xsimd::fma(x, y[j], sum[i][j]); });
     });
   };
@@ -158,7 +163,7 @@ constexpr std::array<StripKernel, tile_rows> strip_kernels[] = {
     multiply_by_rows<false>(std::make_index_sequence<tile_rows>()),
     multiply_by_rows<true>(std::make_index_sequence<tile_rows>())};
 
-/// Those that pack, [turn_a], and that of a straight A whose strips are lower than a tile.
+/// Those that pack: [turn_a] of a first strip as high as a tile, and of low_tile_rows, where strips are lower.
 constexpr StripKernel packing_kernels[] = {multiply<false, tile_rows, true>, multiply<true, tile_rows, true>};
 constexpr StripKernel low_packing_kernel = multiply<false, low_tile_rows, true>;
 
@@ -190,23 +195,26 @@ constexpr std::size_t tile_registers = (tile_rows + lanes - 1) / lanes;  // that
 
 std::size_t packed_strip(std::size_t height, std::size_t k) { return height * k + tile_registers * lanes; }
 
-/// The rows of C, cut into strips: one of `first` rows, if any, then some that are about equally high.
+/// The rows of C, cut into strips: one of `first_height` < m rows, if that is not 0, then some about equally high.
 class Strips {
  public:
-  Strips(std::size_t m, std::size_t first, std::size_t tallest)
-      : first_(first), equal_((m - first + tallest - 1) / tallest) {
-    if (equal_ > 0) rows_ = (m - first) / equal_, higher_ = (m - first) % equal_;
-  }
+  Strips(std::size_t m, std::size_t first_height, std::size_t tallest)
+      : first_height_(first_height),
+        before_(first_height > 0 ? 1 : 0),
+        equal_((m - first_height + tallest - 1) / tallest),
+        rows_((m - first_height) / equal_),
+        higher_((m - first_height) % equal_) {}
 
-  std::size_t count() const { return (first_ > 0 ? 1 : 0) + equal_; }
-  std::size_t begin(std::size_t i) const {
-    if (first_ == 0) return i * rows_ + std::min(i, higher_);
-    return i == 0 ? 0 : first_ + (i - 1) * rows_ + std::min(i - 1, higher_);
+  std::size_t count() const { return before_ + equal_; }
+  std::size_t height(std::size_t i) const {
+    return i < before_ ? first_height_ : rows_ + (i - before_ < higher_ ? 1 : 0);
   }
-  std::size_t height(std::size_t i) const { return begin(i + 1) - begin(i); }
+  std::size_t begin(std::size_t i) const {
+    return i < before_ ? 0 : first_height_ + (i - before_) * rows_ + std::min(i - before_, higher_);
+  }
 
  private:
-  std::size_t first_, equal_, rows_ = 0, higher_ = 0;
+  std::size_t first_height_, before_, equal_, rows_, higher_;
 };
 
 /// Packs strips first, first + 1, ... of a turned A, row by row of A: element r of row l of a strip of height h stands
@@ -238,15 +246,18 @@ void multiply(bool turn_a, bool turn_b, const Product& p, const Caches& caches) 
   const std::size_t k_block = block_length(p.k, longest_block(turn_a, p.n), 8);
   const std::size_t n_block = block_length(p.n, std::max(panel, l2_size / 2 / k_block / panel * panel), panel);
 
-  // Rows of A that are so many KB apart share sets of a cache. Those of a strip stay in an L1 cache that has a way for
-  // each; at 2 KB there are ways for B and C besides.
-  const auto apart = [&](std::size_t bytes) { return p.lda * sizeof(Real) % bytes == 0; };
-  const std::size_t tallest = !turn_a && apart(2048) ? std::clamp(caches.l1_ways, low_tile_rows, tile_rows) : tile_rows;
-  const bool low = tallest < tile_rows;
-  const bool pack_a = turn_a && apart(4096) && p.n >= 4 * panel;
+  // Rows of A a multiple of 4 KB apart begin in the same set of an L1 cache, and of 2 KB in one of two. A strip with no
+  // more rows than a set has ways stays there; where two sets share them, half the ways are left to B and C. A turned A
+  // is packed instead, if enough panels read it.
+  const auto rows_apart_by = [&](std::size_t bytes) { return p.lda * sizeof(Real) % bytes == 0; };
+  const bool pack_a = turn_a && rows_apart_by(4096) && p.n >= 4 * panel;
+  const std::size_t tallest =
+      !turn_a && rows_apart_by(2048) ? std::clamp(caches.l1_ways, low_tile_rows, tile_rows) : tile_rows;
   const bool strip_packs_b = !turn_b && p.m > (least_strips_to_pack - 1) * tallest;
-  const Strips strips(p.m, !strip_packs_b ? 0 : low ? low_tile_rows : tile_rows, tallest);
+  const bool low = tallest < tile_rows;
   const StripKernel packing = low ? low_packing_kernel : packing_kernels[turn_a];
+  const std::size_t packing_rows = low ? low_tile_rows : tile_rows;
+  const Strips strips(p.m, strip_packs_b ? packing_rows : 0, tallest);
   const std::size_t strips_at_once = std::min(strips.count(), l2_size / 4 / packed_strip(tile_rows, k_block));
   const std::size_t b_size = turn_b || strip_packs_b ? round_up(n_block, lanes) * packed_rows(k_block) : 0;
   const std::size_t a_size = pack_a ? strips_at_once * packed_strip(tile_rows, k_block) : 0;
@@ -273,7 +284,7 @@ void multiply(bool turn_a, bool turn_b, const Product& p, const Caches& caches) 
           s.a = a_copy;
         }
         if (pack_a) s.lda = height;
-        const bool pack = strip_packs_b && !s.b_packed;
+        const bool pack = strip_packs_b && i == 0;
         (pack ? packing : strip_kernels[turn_a][height - 1])(s);
         if (pack) use_packed_b();
         s.a += pack_a ? packed_strip(height, s.k) : turn_a ? height : height * p.lda;

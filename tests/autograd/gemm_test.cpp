@@ -39,6 +39,7 @@ struct Product {
   std::size_t m, n, k;
   Real alpha = 1, beta = 0;
   std::size_t gap = 0;  // between rows
+  kernels::Caches caches = kernels::this_processors_caches();
 };
 
 /// How many elements of C, and of what lies between its rows, are not exactly what the definition says.
@@ -60,7 +61,8 @@ std::size_t wrong_elements(const Product& s) {
   if (s.beta == 0)
     for (std::size_t i = 0; i < c.size(); ++i)
       if (i % ldc < s.n) c[i] = not_a_number;
-  kernels::gemm(s.turn_a, s.turn_b, s.m, s.n, s.k, s.alpha, a.data(), lda, b.data(), ldb, s.beta, c.data(), ldc);
+  kernels::gemm(s.turn_a, s.turn_b, s.m, s.n, s.k, s.alpha, a.data(), lda, b.data(), ldb, s.beta, c.data(), ldc,
+                s.caches);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < c.size(); ++i) {
     const std::size_t row = i / ldc, column = i % ldc;
@@ -118,12 +120,19 @@ TEST_CASE("the kernel takes strides and factors") {
 TEST_CASE("the kernel is exact across its blocks") {
   CHECK(wrong_turns({false, false, 31, 70, 1030, 2, 1, 1}) == 0);           // several blocks of k
   CHECK(wrong_turns({false, false, 15, 1100, 515, 1, Real(0.5), 3}) == 0);  // of k by several of n
-  CHECK(wrong_turns({false, false, 29, 128, 1024}) == 0);                   // rows a multiple of 4 KB apart
-  CHECK(wrong_turns({false, false, 1024, 128, 33}) == 0);
-  CHECK(wrong_turns({false, false, 86, 3 * kernels::lanes + 5, 1024, 2, 1}) == 0);
-  // So many rows that a straight B is packed, of which the first strip has a row less than a tile.
+  for (const std::size_t ways : {0, 8, 12, 16}) {  // rows a multiple of 4 KB apart, and of 2 KB
+    const kernels::Caches caches{ways, 1 << 20};
+    CAPTURE(ways);
+    CHECK(wrong_turns({false, false, 29, 128, 1024, 1, 0, 0, caches}) == 0);
+    CHECK(wrong_turns({false, false, 1024, 128, 33, 1, 0, 0, caches}) == 0);
+    CHECK(wrong_turns({false, false, 86, 3 * kernels::lanes + 5, 1024, 2, 1, 0, caches}) == 0);
+    CHECK(wrong_turns({false, false, 105, 3 * kernels::lanes, 2048 / sizeof(Real), 1, 0, 0, caches}) == 0);
+    CHECK(wrong_turns({false, false, 86, 37, 600, 1, 1, 4096 / sizeof(Real) - 600 % (4096 / sizeof(Real)), caches}) ==
+          0);
+  }
+  // So many rows that the first strip packs a straight B; it is a whole tile, and the others are lower.
   CHECK(wrong_turns({false, false, 92, 3 * kernels::lanes + 5, 600, 2, 1, 3}) == 0);
-  CHECK(wrong_turns({false, false, 108, 2 * kernels::lanes, 390}) == 0);
+  CHECK(wrong_turns({false, false, 108, 3 * kernels::lanes, 390}) == 0);
   CHECK(wrong_turns({false, false, 1024, 131, 530, 2, Real(0.5)}) == 0);
   CHECK(wrong_turns({false, false, 5, 130, 600, 1, 1, 1019}) == 0);
   CHECK(wrong_turns({false, false, 101, 11 * kernels::lanes - 1, 530}) == 0);  // the last register of a panel in part
@@ -175,8 +184,13 @@ TEST_CASE("of few rows with a turned B, too") {
 }
 
 TEST_CASE("nor on the processor's caches") {
-  for (const auto& [m, n, k] : std::vector<std::tuple<std::size_t, std::size_t, std::size_t>>{
-           {29, 131, 1024}, {63, 131, 1024}, {86, 131, 1024}, {150, 300, 1024}, {105, 70, 512}, {1024, 420, 300}}) {
+  for (const auto& [m, n, k] :
+       std::vector<std::tuple<std::size_t, std::size_t, std::size_t>>{{29, 131, 1024},
+                                                                      {63, 3 * kernels::lanes, 1024},
+                                                                      {86, 4 * kernels::lanes - 1, 1024},
+                                                                      {150, 300, 1024},
+                                                                      {105, 70, 512},
+                                                                      {1024, 420, 300}}) {
     const auto a = fractions(m * k, 4), b = fractions(k * n, 5);
     const std::vector<Real> c(m * n, Real(0.25));
     for (const bool turn_a : {false, true})
@@ -204,7 +218,7 @@ TEST_CASE("nor on the processor's caches") {
 }
 
 TEST_CASE("a bias is added to a product, which is cut off at 0, also over several blocks of the inner axis") {
-  for (const std::size_t in : {1, 31, 64, 256, 257, 513, 1100})
+  for (const std::size_t in : {1, 31, 64, 256, 257, 512, 513, 1100})
     for (const std::size_t out : {1, 15, 16, 33, 64})
       for (const std::size_t rows : {1, 2, 5, 7, 12, 13, 14, 29})
         for (const bool relu : {false, true})
