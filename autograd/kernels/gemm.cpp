@@ -20,10 +20,9 @@
 //     for each block of k                     the inner axis
 //       pack the block of B                   if it is turned; else the first strip packs it while it reads it, if so
 //                                             many strips read it that this pays
-//       for each strip of rows of C           at most as high as a tile, lower if the rows of A share sets of an L1
-//       cache
-//                                             with too few ways; all about equally high, without a narrow rest, but for
-//                                             one that packs B
+//       for each strip of rows of C           at most as high as a tile, lower if the rows of A share sets of an
+//                                             L1 cache with too few ways; all about equally high, without a narrow
+//                                             rest, but for one that packs B
 //         pack the strip of A                 if it is turned and its rows share sets, so many strips together as fill
 //                                             a quarter of the L2 cache
 //         for each panel of two registers     micro-kernel: a tile of C plus strip times panel
