@@ -8,13 +8,12 @@
 namespace surd {
 namespace {
 
-/// The longest source and the longest target of some pairs.
+/// Of the source and the target of a pair, or of the longest ones of some pairs.
 struct Lengths {
   std::size_t source = 0, target = 0;
 
-  Lengths with(const SentencePair& pair) const {
-    return {std::max(source, pair.source.size()), std::max(target, pair.target.size() + 1)};
-  }
+  static Lengths of(const SentencePair& pair) { return {pair.source.size(), pair.target.size() + 1}; }
+  Lengths with(const Lengths& other) const { return {std::max(source, other.source), std::max(target, other.target)}; }
   /// Positions of a row, or of its longer side.
   std::size_t row(Sides sides) const { return sides == Sides::joined ? source + target : std::max(source, target); }
 };
@@ -50,7 +49,7 @@ Batcher::Batcher(const std::vector<SentencePair>& pairs, const BatcherOptions& o
   expect(!options_.packed_length || options_.batch_tokens, "batcher", "packed_length needs batch_tokens");
   expect(!pairs.empty(), "batcher", "there must be pairs to cut into batches; got none");
   std::size_t longest = 0;
-  for (const SentencePair& pair : pairs) longest = std::max(longest, Lengths().with(pair).row(sides));
+  for (const SentencePair& pair : pairs) longest = std::max(longest, Lengths::of(pair).row(sides));
   expect_option(!options_.batch_tokens || longest <= *options_.batch_tokens, "train.batch_tokens",
                 "must be at least {}, the length of the longest pair; got {}", longest,
                 options_.batch_tokens.value_or(0));
@@ -87,12 +86,12 @@ Batcher::Plan Batcher::cut(const std::vector<std::size_t>& order) const {
   Plan plan;
   Lengths longest;  // in the batch that is being filled
   for (const std::size_t index : order) {
-    const Lengths lengths = longest.with((*pairs_)[index]);
+    const Lengths pair = Lengths::of((*pairs_)[index]), lengths = longest.with(pair);
     const bool full =
         plan.empty() || (options_.batch_size ? plan.back().size() == *options_.batch_size
                                              : (plan.back().size() + 1) * lengths.row(sides_) > *options_.batch_tokens);
     if (full) plan.emplace_back();
-    longest = full ? Lengths().with((*pairs_)[index]) : lengths;
+    longest = full ? pair : lengths;
     plan.back().push_back(index);
   }
   return plan;
@@ -149,12 +148,21 @@ Batch Batcher::batch(std::size_t epoch, std::size_t index) {
 }
 
 double Batcher::padding_share(std::size_t epoch) {
-  std::size_t positions = 0;
-  std::size_t tokens = 0;
-  for (std::size_t index = 0; index < batches_per_epoch(epoch); ++index) {
-    const Batch part = batch(epoch, index);
-    positions += part.size * (part.source_length + part.target_length);
-    tokens += part.source_tokens() + part.target_tokens();
+  const auto lengths_of = [&](std::size_t row) {
+    if (!options_.packed_length) return Lengths::of((*pairs_)[row]);
+    Lengths lengths;
+    for (const std::size_t text : packed_rows_[row]) lengths.target += Lengths::of((*pairs_)[text]).target;
+    return lengths;
+  };
+  std::size_t positions = 0, tokens = 0;
+  for (const std::vector<std::size_t>& batch : plan(epoch)) {
+    Lengths longest;
+    for (const std::size_t row : batch) {
+      const Lengths lengths = lengths_of(row);
+      longest = longest.with(lengths);
+      tokens += lengths.source + lengths.target;
+    }
+    positions += batch.size() * (longest.source + longest.target);
   }
   return 1 - static_cast<double>(tokens) / static_cast<double>(positions);
 }
