@@ -30,7 +30,7 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr std::size_t probe_every = 50;
-constexpr double asked_start_ms = 150, asked_beside_share = 0.02, asked_probe_share = 0.03;
+constexpr double asked_start_ms = 100, asked_beside_share = 0.02, asked_probe_share = 0.03;
 
 struct BenchOverheadArguments : ShapeArguments {
   std::size_t starts = 5;
@@ -74,10 +74,9 @@ std::string config_of(const BenchShape& shape) {
       "  attention: {{dropout: 0.1}}\n"
       "  feed_forward: {{width: {}}}\n"
       "train: {{updates: 1000000, batch_size: {}, label_smoothing: 0.1, evaluate_every: 1000000, "
-      "checkpoint_every: 1000000}}\n"
-      "probe: {{every: {}}}\n",
+      "checkpoint_every: 1000000}}\n",
       shape.vocabulary - Vocabulary::specials, shape.source_length, shape.source_length, shape.d_model, shape.heads,
-      shape.layers, shape.layers, shape.feed_forward_width, shape.batch_size, probe_every);
+      shape.layers, shape.layers, shape.feed_forward_width, shape.batch_size);
 }
 
 /// Seconds from before the program is started until the line of its first update is in metrics.jsonl, found by looking
@@ -202,6 +201,8 @@ int bench_overhead_command(const BenchOverheadArguments& arguments) {
   const TemporaryFolder temporary;
   const std::string config_path = temporary / "config.yaml";
   write_file_atomically(config_path, config_of(shape));
+  const std::string probed_path = temporary / "probed.yaml";
+  write_file_atomically(probed_path, fmt::format("extends: config.yaml\nprobe: {{every: {}}}\n", probe_every));
 
   std::vector<double> starts;
   for (std::size_t i = 0; i <= arguments.starts; ++i) {
@@ -209,7 +210,7 @@ int bench_overhead_command(const BenchOverheadArguments& arguments) {
     if (i > 0) starts.push_back(seconds);  // the first one reads the program from the disk
   }
 
-  const ConfigFile file(config_path);
+  const ConfigFile file(probed_path);
   const Experiment experiment(file);
   const RunFolder folder(temporary / "run");
   folder.create();
