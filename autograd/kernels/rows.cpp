@@ -146,7 +146,7 @@ void layer_norm(const Real* x, const Real* gain, const Real* bias, Real epsilon,
 }
 
 void layer_norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* mean,
-                         const Real* inverse_deviation, Real* dx, Real* dgain, Real* dbias, std::size_t rows,
+                         const Real* inverse_deviation, Real beta, Real* dx, Real* dgain, Real* dbias, std::size_t rows,
                          std::size_t n) {
   // With h = (x - mean) inverse_deviation and g = dy * gain:
   // dx = inverse_deviation (g - mean(g) - h mean(g * h)); Ba et al., 1607.06450.
@@ -168,7 +168,8 @@ void layer_norm_backward(const Real* dy, const Real* gain, const Real* x, const 
     if (dx == nullptr) continue;
     const Batch mean_g(xsimd::hadd(sum_g) / length), mean_gh(xsimd::hadd(sum_gh) / length);
     by_registers(n, [&](std::size_t i, auto part) {
-      part.store(inverse * (scaled(i, part) - mean_g - normalized(i, part) * mean_gh), dx + i);
+      const Batch d = inverse * (scaled(i, part) - mean_g - normalized(i, part) * mean_gh);
+      part.store(beta == 0 ? d : d + Batch(beta) * part.load(dx + i), dx + i);
     });
     dx += n;
   }
@@ -184,20 +185,26 @@ void rms_norm(const Real* x, const Real* gain, Real epsilon, Real* y, Real* inve
   }
 }
 
-void rms_norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* inverse_rms, Real* dx, Real* dgain,
-                       std::size_t rows, std::size_t n) {
+void rms_norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* inverse_rms, Real beta, Real* dx,
+                       Real* dgain, std::size_t rows, std::size_t n) {
   // With h = x inverse_rms and g = dy * gain: dx = inverse_rms (g - h mean(g * h)); Zhang & Sennrich, 1910.07467.
   for (std::size_t r = 0; r < rows; ++r, dy += n, x += n) {
-    const Real inverse = inverse_rms[r];
-    if (dgain != nullptr)
-      map([=](Batch t, Batch g, Batch u) { return xsimd::fma(g, u * Batch(inverse), t); }, n, dgain, dgain, dy, x);
+    const Batch inverse(inverse_rms[r]);
+    const auto scaled = [&](std::size_t i, auto part) {
+      return gain != nullptr ? part.load(dy + i) * part.load(gain + i) : part.load(dy + i);
+    };
+    Batch sum_gh(Real(0));
+    by_registers(n, [&](std::size_t i, auto part) {
+      const Batch h = part.load(x + i) * inverse;
+      if (dgain != nullptr) part.store(xsimd::fma(part.load(dy + i), h, part.load(dgain + i)), dgain + i);
+      sum_gh = xsimd::fma(scaled(i, part), h, sum_gh);
+    });
     if (dx == nullptr) continue;
-    if (gain != nullptr)
-      multiply(dy, gain, dx, n);
-    else
-      std::copy_n(dy, n, dx);
-    const Real mean_gh = dot(dx, x, n) * inverse / static_cast<Real>(n);
-    map([=](Batch g, Batch u) { return Batch(inverse) * (g - u * Batch(inverse) * Batch(mean_gh)); }, n, dx, dx, x);
+    const Batch mean_gh(xsimd::hadd(sum_gh) / static_cast<Real>(n));
+    by_registers(n, [&](std::size_t i, auto part) {
+      const Batch d = inverse * (scaled(i, part) - part.load(x + i) * inverse * mean_gh);
+      part.store(beta == 0 ? d : d + Batch(beta) * part.load(dx + i), dx + i);
+    });
     dx += n;
   }
 }

@@ -29,17 +29,18 @@ void log_softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size
 /// inverse deviation for each row. y may not be x; gain may be null for 1, bias for 0.
 void layer_norm(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* mean,
                 Real* inverse_deviation, std::size_t rows, std::size_t n);
-/// Writes dx; adds to dgain and dbias. Any of the three may be null, and gain for 1.
+/// Adds to beta dx, where beta = 0 says that dx is uninitialised, and to dgain and dbias. Any of the three may be null,
+/// and gain for 1.
 void layer_norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* mean,
-                         const Real* inverse_deviation, Real* dx, Real* dgain, Real* dbias, std::size_t rows,
+                         const Real* inverse_deviation, Real beta, Real* dx, Real* dgain, Real* dbias, std::size_t rows,
                          std::size_t n);
 
 /// y = x inverse_rms * gain, inverse_rms = 1/sqrt(mean(x^2) + epsilon); gain may be null for 1.
 void rms_norm(const Real* x, const Real* gain, Real epsilon, Real* y, Real* inverse_rms, std::size_t rows,
               std::size_t n);
-/// Writes dx; adds to dgain. Either may be null.
-void rms_norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* inverse_rms, Real* dx, Real* dgain,
-                       std::size_t rows, std::size_t n);
+/// Adds to beta dx, as above, and to dgain. Either may be null, and gain for 1.
+void rms_norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* inverse_rms, Real beta, Real* dx,
+                       Real* dgain, std::size_t rows, std::size_t n);
 
 /// Cross-entropy of one row of logits against the smoothed target
 /// q = (1 - smoothing) one_hot(target) + smoothing / n (Szegedy et al., arXiv 1512.00567, section 7), in nats.

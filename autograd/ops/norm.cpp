@@ -15,11 +15,15 @@ void expect_vector(const char* op, const char* what, Variable x, Variable vector
 
 const Real* data_of(Variable vector) { return vector ? vector.value().data() : nullptr; }
 
-/// Where a kernel is to add a vector's gradient; null if nobody needs it.
+/// Where a kernel is to add a gradient; null if nobody needs it.
+BackwardPass::Slot slot_or_none(BackwardPass& pass, Variable variable) {
+  return pass.needs(variable) ? pass.slot(variable) : BackwardPass::Slot{nullptr, 0};
+}
+
+/// The same of a vector's gradient, which is added to row by row.
 Real* cleared(BackwardPass& pass, Variable variable) {
-  if (!pass.needs(variable)) return nullptr;
-  const auto to = pass.slot(variable);
-  if (to.beta == 0) std::fill_n(to.data, variable.value().size(), Real(0));
+  const BackwardPass::Slot to = slot_or_none(pass, variable);
+  if (to.data != nullptr && to.beta == 0) std::fill_n(to.data, variable.value().size(), Real(0));
   return to.data;
 }
 
@@ -65,11 +69,11 @@ Variable layer_norm(Variable x, Variable gain, Variable bias, Real epsilon) {
   return x.tape().record(
       "layer_norm", std::move(y), {x, gain, bias},
       [=, mean = std::move(mean), inverse_deviation = std::move(inverse_deviation)](BackwardPass& pass) {
-        Tensor dx = empty_like(x.value());
+        Real* const dgain = cleared(pass, gain);
+        Real* const dbias = cleared(pass, bias);
+        const BackwardPass::Slot dx = slot_or_none(pass, x);
         kernels::layer_norm_backward(pass.gradient().data(), data_of(gain), x.value().data(), mean.data(),
-                                     inverse_deviation.data(), pass.needs(x) ? dx.data() : nullptr, cleared(pass, gain),
-                                     cleared(pass, bias), rows, n);
-        pass.accumulate(x, std::move(dx));
+                                     inverse_deviation.data(), dx.beta, dx.data, dgain, dbias, rows, n);
       });
 }
 
@@ -79,13 +83,13 @@ Variable rms_norm(Variable x, Variable gain, Real epsilon) {
   const std::size_t rows = row_count(x.value()), n = row_length(x.value());
   Tensor y = empty_like(x.value()), inverse_rms(Shape{rows});
   kernels::rms_norm(x.value().data(), data_of(gain), epsilon, y.data(), inverse_rms.data(), rows, n);
-  return x.tape().record(
-      "rms_norm", std::move(y), {x, gain}, [=, inverse_rms = std::move(inverse_rms)](BackwardPass& pass) {
-        Tensor dx = empty_like(x.value());
-        kernels::rms_norm_backward(pass.gradient().data(), data_of(gain), x.value().data(), inverse_rms.data(),
-                                   pass.needs(x) ? dx.data() : nullptr, cleared(pass, gain), rows, n);
-        pass.accumulate(x, std::move(dx));
-      });
+  return x.tape().record("rms_norm", std::move(y), {x, gain},
+                         [=, inverse_rms = std::move(inverse_rms)](BackwardPass& pass) {
+                           Real* const dgain = cleared(pass, gain);
+                           const BackwardPass::Slot dx = slot_or_none(pass, x);
+                           kernels::rms_norm_backward(pass.gradient().data(), data_of(gain), x.value().data(),
+                                                      inverse_rms.data(), dx.beta, dx.data, dgain, rows, n);
+                         });
 }
 
 }  // namespace surd

@@ -217,11 +217,14 @@ TEST_CASE("layer_norm rows") {
     CAPTURE(n);
     const std::size_t rows = 2;
     const Reals x = draw(rows * n, 1, 2), gain = draw(n, 2), bias = draw(n, 3), dy = draw(rows * n, 4);
-    Reals y(rows * n), means(rows), inverse(rows), dx(rows * n), dgain(n, 5), dbias(n, 6);
+    Reals y(rows * n), means(rows), inverse(rows), dx(rows * n, test::not_a_number), sum(rows * n, 4), dgain(n, 5),
+        dbias(n, 6);
     kernels::layer_norm(x.data(), gain.data(), bias.data(), epsilon, y.data(), means.data(), inverse.data(), rows, n);
-    kernels::layer_norm_backward(dy.data(), gain.data(), x.data(), means.data(), inverse.data(), dx.data(),
+    kernels::layer_norm_backward(dy.data(), gain.data(), x.data(), means.data(), inverse.data(), 0, dx.data(),
                                  dgain.data(), dbias.data(), rows, n);
-    Longs exact_y, exact_dx, exact_dgain(n, 5), exact_dbias(n, 6);
+    kernels::layer_norm_backward(dy.data(), gain.data(), x.data(), means.data(), inverse.data(), 1, sum.data(), nullptr,
+                                 nullptr, rows, n);
+    Longs exact_y, exact_dx, exact_sum, exact_dgain(n, 5), exact_dbias(n, 6);
     for (std::size_t r = 0; r < rows; ++r) {
       long double mean = 0, variance = 0, mean_g = 0, mean_gh = 0;
       for (std::size_t j = 0; j < n; ++j) mean += static_cast<long double>(x[r * n + j]) / n;
@@ -239,12 +242,14 @@ TEST_CASE("layer_norm rows") {
       }
       for (std::size_t j = 0; j < n; ++j) exact_dx.push_back(scale * (g[j] - mean_g - h[j] * mean_gh));
     }
+    for (const long double d : exact_dx) exact_sum.push_back(4 + d);
     CHECK(difference(y, exact_y) < 40 * eps);
     CHECK(difference(dx, exact_dx) < 100 * eps);
+    CHECK(difference(sum, exact_sum) < 100 * eps);
     CHECK(difference(dgain, exact_dgain) < 40 * eps);
     CHECK(difference(dbias, exact_dbias) < 8 * eps);
     Reals again = dx;
-    kernels::layer_norm_backward(dy.data(), gain.data(), x.data(), means.data(), inverse.data(), nullptr, nullptr,
+    kernels::layer_norm_backward(dy.data(), gain.data(), x.data(), means.data(), inverse.data(), 0, nullptr, nullptr,
                                  nullptr, rows, n);
     CHECK(again == dx);
   }
@@ -259,10 +264,11 @@ TEST_CASE("rms_norm rows") {
     for (const bool with_gain : {true, false}) {
       const Real* weights = with_gain ? gain.data() : nullptr;
       const Reals& factor = with_gain ? gain : ones;
-      Reals y(rows * n), inverse(rows), dx(rows * n), dgain(n, 5);
+      Reals y(rows * n), inverse(rows), dx(rows * n, test::not_a_number), sum(rows * n, 4), dgain(n, 5);
       kernels::rms_norm(x.data(), weights, epsilon, y.data(), inverse.data(), rows, n);
-      kernels::rms_norm_backward(dy.data(), weights, x.data(), inverse.data(), dx.data(), dgain.data(), rows, n);
-      Longs exact_y, exact_dx, exact_dgain(n, 5);
+      kernels::rms_norm_backward(dy.data(), weights, x.data(), inverse.data(), 0, dx.data(), dgain.data(), rows, n);
+      kernels::rms_norm_backward(dy.data(), weights, x.data(), inverse.data(), 1, sum.data(), nullptr, rows, n);
+      Longs exact_y, exact_dx, exact_sum, exact_dgain(n, 5);
       for (std::size_t r = 0; r < rows; ++r) {
         long double square = 0, mean_gh = 0;
         for (std::size_t j = 0; j < n; ++j) square += std::pow(static_cast<long double>(x[r * n + j]), 2) / n;
@@ -278,7 +284,9 @@ TEST_CASE("rms_norm rows") {
                              (static_cast<long double>(dy[r * n + j]) * factor[j] - x[r * n + j] * scale * mean_gh));
       }
       CHECK(difference(y, exact_y) < 16 * eps);
+      for (const long double d : exact_dx) exact_sum.push_back(4 + d);
       CHECK(difference(dx, exact_dx) < 60 * eps);
+      CHECK(difference(sum, exact_sum) < 60 * eps);
       CHECK(difference(dgain, exact_dgain) < 16 * eps);
     }
   }
