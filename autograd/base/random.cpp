@@ -79,7 +79,8 @@ double portable_log(double x) {
 using Words = __m512i;
 Words all(std::uint64_t x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
 Words counting(std::uint64_t x) { return _mm512_add_epi64(all(x), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0)); }
-Words exclusive_or(Words x, Words y) { return _mm512_xor_si512(x, y); }
+Words sum(Words x, Words y) { return _mm512_add_epi64(x, y); }
+Words exclusive_or(Words x, Words y, Words z) { return _mm512_ternarylogic_epi64(x, y, z, 0x96); }
 Words product(Words x, Words y) { return _mm512_mul_epu32(x, y); }
 Words upper(Words x) { return _mm512_srli_epi64(x, 32); }
 Words joined(Words low, Words high) { return _mm512_mask_blend_epi32(0xAAAA, low, _mm512_slli_epi64(high, 32)); }
@@ -87,7 +88,8 @@ Words joined(Words low, Words high) { return _mm512_mask_blend_epi32(0xAAAA, low
 using Words = __m256i;
 Words all(std::uint64_t x) { return _mm256_set1_epi64x(static_cast<long long>(x)); }
 Words counting(std::uint64_t x) { return _mm256_add_epi64(all(x), _mm256_set_epi64x(3, 2, 1, 0)); }
-Words exclusive_or(Words x, Words y) { return _mm256_xor_si256(x, y); }
+Words sum(Words x, Words y) { return _mm256_add_epi64(x, y); }
+Words exclusive_or(Words x, Words y, Words z) { return _mm256_xor_si256(_mm256_xor_si256(x, y), z); }
 Words product(Words x, Words y) { return _mm256_mul_epu32(x, y); }
 Words upper(Words x) { return _mm256_srli_epi64(x, 32); }
 Words joined(Words low, Words high) { return _mm256_blend_epi32(low, _mm256_slli_epi64(high, 32), 0xAA); }
@@ -95,14 +97,15 @@ Words joined(Words low, Words high) { return _mm256_blend_epi32(low, _mm256_slli
 using Words = std::uint64_t;
 Words all(std::uint64_t x) { return x; }
 Words counting(std::uint64_t x) { return x; }
-Words exclusive_or(Words x, Words y) { return x ^ y; }
+Words sum(Words x, Words y) { return x + y; }
+Words exclusive_or(Words x, Words y, Words z) { return x ^ y ^ z; }
 Words product(Words x, Words y) { return (x & 0xffffffff) * (y & 0xffffffff); }
 Words upper(Words x) { return x >> 32; }
 Words joined(Words low, Words high) { return (low & 0xffffffff) | (high << 32); }
 #endif
 
 constexpr std::size_t counters_a_register = sizeof(Words) / sizeof(std::uint64_t);
-constexpr std::size_t registers = 2;  // a round waits for the one before it: another register fills the time
+constexpr std::size_t registers = 4;  // a round waits for the one before it: other registers fill the time
 constexpr std::size_t counters_at_once = registers * counters_a_register;
 
 /// Word w of the i-th of some blocks is the lower half of the i-th lane of word[w].
@@ -119,15 +122,17 @@ Blocks philox(std::uint64_t key, std::uint64_t first, std::uint64_t step) {
     c.word[2][r] = all(step);
     c.word[3][r] = all(step >> 32);
   }
-  auto key0 = static_cast<std::uint32_t>(key), key1 = static_cast<std::uint32_t>(key >> 32);
-  for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9, key1 += 0xBB67AE85) {
+  Words key0 = all(key), key1 = all(key >> 32);
+  for (int round = 0; round < 10; ++round) {
     for (std::size_t r = 0; r < registers; ++r) {
       const Words product0 = product(c.word[0][r], all(0xD2511F53)), product1 = product(c.word[2][r], all(0xCD9E8D57));
-      c.word[0][r] = exclusive_or(exclusive_or(upper(product1), c.word[1][r]), all(key0));
-      c.word[2][r] = exclusive_or(exclusive_or(upper(product0), c.word[3][r]), all(key1));
+      c.word[0][r] = exclusive_or(upper(product1), c.word[1][r], key0);
+      c.word[2][r] = exclusive_or(upper(product0), c.word[3][r], key1);
       c.word[1][r] = product1;
       c.word[3][r] = product0;
     }
+    key0 = sum(key0, all(0x9E3779B9));
+    key1 = sum(key1, all(0xBB67AE85));
   }
   return c;
 }
@@ -161,11 +166,14 @@ std::array<std::uint32_t, 4> Stream::block(std::uint64_t index) const {
 void Stream::blocks(std::uint64_t first, std::size_t count, std::uint32_t* words) const {
   in_parts(count, counters_at_once, [&](std::size_t begin, std::size_t length) {
     const Blocks drawn = philox(key_, first + begin, step_);
-    std::uint64_t word[4][counters_at_once];
-    std::memcpy(word, &drawn, sizeof word);
-    std::uint32_t* const to = words + 4 * begin;
-    for (std::size_t i = 0; i < length; ++i)
-      for (std::size_t w = 0; w < 4; ++w) to[4 * i + w] = static_cast<std::uint32_t>(word[w][i]);
+    Words halves[2][registers];  // of the blocks; of a pair of words the first is the lower one
+    for (std::size_t r = 0; r < registers; ++r)
+      for (std::size_t h = 0; h < 2; ++h) halves[h][r] = joined(drawn.word[2 * h][r], drawn.word[2 * h + 1][r]);
+    std::uint64_t half[2][counters_at_once], blocks[counters_at_once][2];
+    std::memcpy(half, halves, sizeof half);
+    for (std::size_t i = 0; i < counters_at_once; ++i)
+      for (std::size_t h = 0; h < 2; ++h) blocks[i][h] = half[h][i];
+    std::memcpy(words + 4 * begin, blocks, length * sizeof blocks[0]);
   });
 }
 

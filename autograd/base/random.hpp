@@ -78,7 +78,7 @@ class Sequence {
   Stream stream_;
   std::uint64_t next_ = 0;
   /// Bits of draw next_ and its neighbours, once the first of them has been drawn.
-  std::array<std::uint64_t, 16> ahead_ = {};
+  std::array<std::uint64_t, 32> ahead_ = {};
 };
 
 /// The top 52 bits as a midpoint in (0, 1): never 0, never 1, and symmetric about 1/2.

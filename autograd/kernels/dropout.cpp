@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace surd::kernels {
 namespace {
 
-constexpr std::size_t blocks = 16, elements_a_block = 8, stretch = blocks * elements_a_block;
+constexpr std::size_t blocks = 32, elements_a_block = 8, stretch = blocks * elements_a_block;
 
 /// Calls decide(i, keeps, count) for stretches of [0, n); keeps[j] is 1 where element i + j stays, and 0 where it is
 /// dropped.
@@ -16,16 +17,14 @@ template <class Decide>
 void by_stretches(const DropoutDraws& draws, std::size_t n, Decide decide) {
   alignas(64) std::uint32_t words[4 * blocks] = {};
   alignas(64) std::uint16_t keeps[stretch];
-  const std::uint32_t threshold = draws.rate.threshold;
+  const auto threshold = static_cast<std::uint16_t>(draws.rate.threshold);
   for (std::size_t i = 0; i < n;) {
     const std::uint64_t element = draws.first + i;
     const std::size_t skip = element % elements_a_block;
     const std::size_t count = std::min(stretch - skip, n - i);
     draws.stream.blocks(element / elements_a_block, (skip + count + elements_a_block - 1) / elements_a_block, words);
-    for (std::size_t w = 0; w < 4 * blocks; ++w) {
-      keeps[2 * w] = (words[w] & 0xffff) >= threshold;
-      keeps[2 * w + 1] = (words[w] >> 16) >= threshold;
-    }
+    std::memcpy(keeps, words, sizeof keeps);  // the lower half of a word first
+    for (std::uint16_t& keep : keeps) keep = keep >= threshold;
     decide(i, keeps + skip, count);
     i += count;
   }

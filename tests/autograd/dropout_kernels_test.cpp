@@ -21,7 +21,7 @@ using test::draw;
 using test::eps;
 using test::Reals;
 
-constexpr std::size_t counts[] = {0, 1, 7, 8, 9, 127, 128, 129, 1023, 1024, 1025, 2500};
+constexpr std::size_t counts[] = {0, 1, 7, 8, 9, 127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 2500};
 constexpr std::uint64_t firsts[] = {0, 1, 7, 8, 121, 1019, 0x7fffffffcULL};
 
 /// Whether element i stays: eight elements share a block, two a word, the one of the lower half first.
