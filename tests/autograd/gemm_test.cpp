@@ -137,6 +137,13 @@ TEST_CASE("the kernel is exact across its blocks") {
   CHECK(wrong_turns({false, false, 5, 130, 600, 1, 1, 1019}) == 0);
   CHECK(wrong_turns({false, false, 101, 11 * kernels::lanes - 1, 530}) == 0);  // the last register of a panel in part
   CHECK(wrong_turns({false, false, 101, 100 * kernels::lanes + 3, 600, 1, 1, 2}) == 0);
+  // Few rows, but a B that the L2 cache does not hold, which the first strip packs also then.
+  for (const std::size_t m : {16, 20, 27, 40})
+    for (const std::size_t k : {1000, 1024}) {
+      CAPTURE(m);
+      CAPTURE(k);
+      CHECK(wrong_turns({false, false, m, 19 * kernels::lanes - 3, k, 2, 1, k == 1000 ? 3UL : 0UL, {8, 0}}) == 0);
+    }
 }
 
 TEST_CASE("the kernel gives NaN for NaN and infinity for infinity") {
