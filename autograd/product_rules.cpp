@@ -10,6 +10,10 @@
 #include <iterator>
 #include <vector>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace surd::blas {
 namespace {
 
@@ -18,7 +22,7 @@ constexpr ProductRules table[] = {
 };
 
 bool same(const ProcessorKind& x, const ProcessorKind& y) {
-  return x.vendor == y.vendor && x.register_bits == y.register_bits && x.core == y.core;
+  return x.vendor == y.vendor && x.family == y.family && x.register_bits == y.register_bits && x.core == y.core;
 }
 
 std::string_view vendor() {
@@ -27,6 +31,17 @@ std::string_view vendor() {
   if (__builtin_cpu_is("intel")) return "intel";
 #endif
   return "other";
+}
+
+std::size_t family() {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) != 0) {
+    const unsigned base = a >> 8 & 15;
+    return base == 15 ? base + (a >> 20 & 255) : base;
+  }
+#endif
+  return 0;
 }
 
 /// Bits of the registers that the kernels of an OpenBLAS core use, of its older cores for x86-64 as of Prescott.
@@ -79,7 +94,7 @@ bool ProductRules::by_kernel(Transpose a, Transpose b, std::size_t m, std::size_
 
 ProcessorKind this_processor() {
   static const std::string core = core_name();
-  return {vendor(), 8 * sizeof(kernels::Batch), core};
+  return {vendor(), family(), 8 * sizeof(kernels::Batch), core};
 }
 
 std::optional<ProductRules> measured_rules(const ProcessorKind& processor) {
@@ -100,15 +115,15 @@ std::string described(const ProductRules& rules) {
       : alike && nn == none ? "all by the library"
                             : fmt::format("by surd's kernel NN {}, NT {}, TN {}, few rows {}; else by the library",
                                           words(nn), words(rules.nt), words(rules.tn), words(rules.few_rows));
-  const auto& [vendor, bits, core] = rules.processor;
+  const auto& [vendor, family, bits, core] = rules.processor;
   const bool measured = measured_rules(rules.processor).has_value();
-  return fmt::format("{} ({} {}, {} bits, {})", division, measured ? "measured on" : "likely the fastest on", vendor,
-                     bits, core);
+  return fmt::format("{} ({} {}, family {}, {} bits, {})", division, measured ? "measured on" : "likely the fastest on",
+                     vendor, family, bits, core);
 }
 
 std::string table_line(const ProductRules& rules) {
-  const auto& [vendor, bits, core] = rules.processor;
-  return fmt::format("{{{{\"{}\", {}, \"{}\"}}, {}, {}, {}, {}}},", vendor, bits, core, cells(rules.nn),
+  const auto& [vendor, family, bits, core] = rules.processor;
+  return fmt::format("{{{{\"{}\", {}, {}, \"{}\"}}, {}, {}, {}, {}}},", vendor, family, bits, core, cells(rules.nn),
                      cells(rules.nt), cells(rules.tn), cells(rules.few_rows));
 }
 

@@ -30,6 +30,7 @@ inline constexpr KernelShare all{1, unlimited}, none{unlimited, 0};
 /// What tells processors apart here.
 struct ProcessorKind {
   std::string_view vendor;    ///< amd, intel or other
+  std::size_t family;         ///< as CPUID has it (AMD's 25 is Zen 3 and 4, 26 is Zen 5); 0 without CPUID
   std::size_t register_bits;  ///< of the registers that this program was built for
   std::string_view core;      ///< what OpenBLAS takes the processor for
 };

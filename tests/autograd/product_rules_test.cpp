@@ -6,7 +6,7 @@ namespace surd::blas {
 namespace {
 
 TEST_CASE("rules say which products are the kernel's") {
-  const ProductRules rules{{"amd", 512, "Zen"}, {1, 1000}, {20, unlimited}, {64, 1'000'000}, {1, 5000}};
+  const ProductRules rules{{"amd", 26, 512, "Zen"}, {1, 1000}, {20, unlimited}, {64, 1'000'000}, {1, 5000}};
   CHECK(rules.by_kernel(no, no, 10, 10, 10));
   CHECK_FALSE(rules.by_kernel(no, no, 10, 10, 11));
   CHECK(rules.by_kernel(no, yes, 20, 10'000, 10'000));
@@ -25,13 +25,14 @@ TEST_CASE("a processor that was measured has its rules, another what is likely")
     return rules_for(processor).by_kernel(no, yes, 4096, 4096, 4096);
   };
   const auto nt_64 = [](const ProcessorKind& processor) { return rules_for(processor).by_kernel(no, yes, 64, 64, 64); };
-  const ProcessorKind measured{"amd", 512, "Cooperlake"}, equal{"other", 512, "Cooperlake"},
-      narrower{"other", 512, "Prescott"}, wider{"other", 256, "Cooperlake"}, unknown{"other", 256, "unknown"},
-      old{"other", 128, "Prescott"};
+  const ProcessorKind measured{"amd", 26, 512, "Cooperlake"}, equal{"other", 0, 512, "Cooperlake"},
+      narrower{"other", 0, 512, "Prescott"}, wider{"other", 0, 256, "Cooperlake"}, unknown{"other", 0, 256, "unknown"},
+      old{"other", 0, 128, "Prescott"};
   CHECK(measured_rules(measured).has_value());
   CHECK(nt_4096(measured));
   CHECK(nt_64(measured));
-  for (const ProcessorKind& processor : {equal, narrower, wider, unknown, old})
+  const ProcessorKind of_another_family{"amd", 99, 512, "Cooperlake"};
+  for (const ProcessorKind& processor : {equal, narrower, wider, unknown, old, of_another_family})
     CHECK_FALSE(measured_rules(processor).has_value());
   CHECK_FALSE(nt_4096(equal));
   CHECK(nt_64(equal));
@@ -44,16 +45,16 @@ TEST_CASE("a processor that was measured has its rules, another what is likely")
 }
 
 TEST_CASE("whose products are which is told in words, and written as a line") {
-  const ProcessorKind measured{"amd", 512, "Cooperlake"}, unmeasured{"intel", 512, "Prescott"};
+  const ProcessorKind measured{"amd", 26, 512, "Cooperlake"}, unmeasured{"intel", 6, 512, "Prescott"};
   CHECK(described({measured, all, {12, unlimited}, {64, 1'500'000}, none}) ==
         "by surd's kernel NN all, NT from 12 rows, TN from 64 rows up to 1.5 million multiplications, "
-        "few rows none; else by the library (measured on amd, 512 bits, Cooperlake)");
+        "few rows none; else by the library (measured on amd, family 26, 512 bits, Cooperlake)");
   CHECK(described({unmeasured, all, all, all, all}) ==
-        "all by surd's kernel (likely the fastest on intel, 512 bits, Prescott)");
+        "all by surd's kernel (likely the fastest on intel, family 6, 512 bits, Prescott)");
   CHECK(described({unmeasured, none, none, none, none}) ==
-        "all by the library (likely the fastest on intel, 512 bits, Prescott)");
+        "all by the library (likely the fastest on intel, family 6, 512 bits, Prescott)");
   CHECK(table_line({measured, all, {12, unlimited}, none, all}) ==
-        R"({{"amd", 512, "Cooperlake"}, all, {12, unlimited}, none, all},)");
+        R"({{"amd", 26, 512, "Cooperlake"}, all, {12, unlimited}, none, all},)");
 }
 
 TEST_CASE("this processor is known by what its program and library were made for") {

@@ -22,7 +22,7 @@ TimedProduct timed(blas::Transpose a, blas::Transpose b, std::size_t m, std::siz
   return {{a, b, m, n, k, a == no ? k : m, b == no ? n : k, n, 1}, library, kernel};
 }
 
-const blas::ProcessorKind somewhere{"amd", 512, "Somewhere"};
+const blas::ProcessorKind somewhere{"amd", 25, 512, "Somewhere"};
 
 TEST_CASE("the rules that are fitted give each product to the faster, where rules can") {
   const TimedWork step{
@@ -53,12 +53,12 @@ TEST_CASE("short works count as much as long ones") {
 }
 
 TEST_CASE("a line is written into the table, in the place of the processor's") {
-  const std::string head = "// Whose products are which, by processor\n", line = R"({{"amd", 512, "Somewhere"}, )",
-                    other = R"({{"amd", 512, "Somewhere else"}, all, all, all, all},)";
+  const std::string head = "// Whose products are which, by processor\n", line = R"({{"amd", 25, 512, "Somewhere"}, )",
+                    other = R"({{"amd", 25, 512, "Somewhere else"}, all, all, all, all},)";
   const blas::ProductRules rules{somewhere, blas::none, blas::all, {1, 7}, blas::all};
   const std::string expected = head + line + "none, all, {1, 7}, all},\n" + other + "\n";
   CHECK(with_rules("t", head + line + "all, all, all, all},\n" + other + "\n", rules) == expected);
-  CHECK(with_rules("t", head + "  {{\"amd\",512,\"Somewhere\"},all,all,all,all},\r\n" + other, rules) == expected);
+  CHECK(with_rules("t", head + "  {{\"amd\",25,512,\"Somewhere\"},all,all,all,all},\r\n" + other, rules) == expected);
   CHECK(with_rules("t", head + other + "\n", rules) == head + other + "\n" + line + "none, all, {1, 7}, all},\n");
   for (const char* text : {"", "a letter\n", "see `surd bench products --write`\n"})
     CHECK_THROWS_WITH_AS(with_rules("letter.txt", text, rules),
@@ -71,12 +71,12 @@ TEST_CASE("the table has a line for each of its processors, as it would be writt
   for (std::string line; std::getline(table, line);) {
     if (line.rfind("//", 0) == 0) continue;
     CAPTURE(line);
-    const std::regex parts(R"x(\{\{"(\w+)", (\d+), "(\w+)"\}, .*)x");
+    const std::regex parts(R"x(\{\{"(\w+)", (\d+), (\d+), "(\w+)"\}, .*)x");
     std::smatch match;
     REQUIRE(std::regex_match(line, match, parts));
-    CHECK(processors.insert(match[1].str() + match[2].str() + match[3].str()).second);
-    const std::string vendor = match[1], core = match[3];
-    const auto rules = blas::measured_rules({vendor, std::stoul(match[2]), core});
+    CHECK(processors.insert(line.substr(0, line.find('}'))).second);
+    const std::string vendor = match[1], core = match[4];
+    const auto rules = blas::measured_rules({vendor, std::stoul(match[2]), std::stoul(match[3]), core});
     REQUIRE(rules.has_value());
     CHECK(blas::table_line(*rules) == line);
   }
