@@ -156,13 +156,12 @@ class Measurements:
     def peak(self):
         """GFLOP/s of one core that only multiplies and adds, as surd bench products finds it: the fastest round."""
         command = self.bench("products", "--config", self.shapes[0], seconds=0.02)
-        return max((line["peak_gflops"] for _ in range(self.rounds) for line in run(command)), default=None)
+        yield max((line["peak_gflops"] for _ in range(self.rounds) for line in run(command)), default=None)
 
     def steps(self, threads):
         """{shape: [{"surd": figures, name of a peer: figures, ...}, one a round]}"""
-        table = {}
         for shape in self.shapes:
-            table[shape] = []
+            rounds = []
             for index in range(self.rounds):
                 say(f"{shape}, {threads} thread(s), round {index + 1} of {self.rounds}")
                 entry = {"surd": first(run(self.bench("step", "--config", shape, "--replicas", str(threads))))}
@@ -173,14 +172,13 @@ class Measurements:
                     entry[peer["name"]] = first(run(self.torch(peer, "step", shape, *words), threads))
                 expect_one_size(shape, entry)
                 entry = {name: figures for name, figures in entry.items() if figures}
-                table[shape] += [entry] if entry else []
-        return table
+                rounds += [entry] if entry else []
+            yield {shape: rounds}
 
     def side_by_side(self):
         """{shape: [{"alone", "together": [two], "replicas"}, one a round]}, ms a step; what failed is missing."""
-        table = {}
         for shape in self.shapes:
-            table[shape] = []
+            rounds = []
             command = self.bench("step", "--config", shape)
             for index in range(self.rounds):
                 say(f"{shape}, side by side, round {index + 1} of {self.rounds}")
@@ -195,16 +193,14 @@ class Measurements:
                     entry["together"] = [b["step_ms"] for b in both]
                 if replicas:
                     entry["replicas"] = replicas[0]["step_ms"]
-                table[shape] += [entry] if entry else []
-        return table
+                rounds += [entry] if entry else []
+            yield {shape: rounds}
 
     def profiles(self):
-        profiles = {}
         for shape in self.shapes:
             figures = first(run(self.bench("step", "--config", shape, "--profile")))
             if figures:
-                profiles[shape] = figures["profile"]
-        return profiles
+                yield {shape: figures["profile"]}
 
     def decoding(self):
         """[{"surd": lines, name of a peer: lines, ...}, one a round]"""
@@ -217,17 +213,16 @@ class Measurements:
                     entry[peer["name"]] = run(self.torch(peer, "decode", "m30k-256", seconds=seconds))
             entry = {name: lines for name, lines in entry.items() if lines}
             rounds += [entry] if entry else []
-        return rounds
+        yield rounds
 
     def overheads(self):
         """{shape: [figures, one a round]}"""
-        table = {}
         for shape in [s for s in self.shapes if s.startswith("toy-")]:
-            table[shape] = []
+            rounds = []
             for index in range(self.rounds):
                 say(f"{shape}, overheads, round {index + 1} of {self.rounds}")
-                table[shape] += run(self.bench("overhead", "--config", shape))
-        return table
+                rounds += run(self.bench("overhead", "--config", shape))
+            yield {shape: rounds}
 
     def study(self, runs, jobs):
         """A study of as many runs, and the token accuracy that half of them reach, as torch_study.py prints them."""
@@ -262,9 +257,10 @@ class Measurements:
             expect_one_size("a whole study", entry)
             entry = {name: figures for name, figures in entry.items() if figures}
             rounds += [entry] if entry else []
-        return rounds
+        yield rounds
 
     def measure(self):
+        """Each part yields what is kept at once: a shape, or all it has."""
         for part, measure in {
             "peak": self.peak,
             "overhead": self.overheads,
@@ -274,10 +270,11 @@ class Measurements:
             "studies": self.studies,
             "profile": self.profiles,
             "decoding": self.decoding,
-            "growth": lambda: run(self.bench("growth", seconds=min(self.seconds, 2))),
+            "growth": lambda: [run(self.bench("growth", seconds=min(self.seconds, 2)))],
         }.items():
             if part in self.parts:
-                self.raw.keep(part, measure())
+                for results in measure():
+                    self.raw.keep(part, results)
         say(f"kept: {self.raw.file}")
         return self.raw.data
 

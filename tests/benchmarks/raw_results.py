@@ -6,7 +6,7 @@ import sys
 
 
 class RawResults:
-    """`identity` says what was measured: of another one, nothing joins. Written after each part, whole or not at all."""
+    """`identity` says what was measured: of another one, nothing joins. Written after each piece, whole or not at all."""
 
     def __init__(self, file, identity, anew):
         self.file = pathlib.Path(file)
