@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -19,12 +20,12 @@
 //   for each block of columns of C            so that a block of B fills half of the L2 cache
 //     for each block of k                     the inner axis
 //       pack the block of B                   if it is turned; else the first strip packs it while it reads it, if so
-//                                             many strips read it that this pays
+//                                             many strips read it that this pays: fewer if B does not fit an L2 cache
 //       for each strip of rows of C           at most as high as a tile, lower if the rows of A share sets of an
 //                                             L1 cache with too few ways; all about equally high, without a narrow
 //                                             rest, but for one that packs B
-//         pack the strip of A                 if it is turned and its rows share sets or strips share its cache lines,
-//                                             so many strips together as fill a quarter of the L2 cache
+//         pack the strip of A                 if it is turned and enough panels read it, fewer if its rows share a
+//                                             set, so many strips together as fill a quarter of the L2 cache
 //         for each panel of two registers     micro-kernel: a tile of C plus strip times panel
 //
 // The micro-kernel holds up to 13 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
@@ -43,12 +44,16 @@ namespace {
 constexpr std::size_t tile_rows = 13;           // of 32 registers, 26 hold sums; with 28 some are spilled
 constexpr std::size_t steps_unrolled = 4;       // of k: elements of A are loaded earlier
 constexpr std::size_t rows_fetched_ahead = 16;  // of B by the strip that packs it, and of a turned A
-constexpr bool narrow_strips = false;
+constexpr bool fetch_turned_a = true;
+constexpr std::size_t panels_to_pack_a = std::numeric_limits<std::size_t>::max();  // at least, of a turned A
+constexpr std::size_t panels_to_pack_a_of_one_set = 4;
 #else
 constexpr std::size_t tile_rows = 6;            // of 16 registers, 12 hold sums
 constexpr std::size_t steps_unrolled = 1;       // with more a sum is spilled, and each step waits for it
 constexpr std::size_t rows_fetched_ahead = 32;  // of B; a row is multiplied in half the time
-constexpr bool narrow_strips = true;            // several read the same cache lines of a turned A
+constexpr bool fetch_turned_a = false;          // if several panels read it, it is packed
+constexpr std::size_t panels_to_pack_a = 12;    // at least: several strips share a cache line
+constexpr std::size_t panels_to_pack_a_of_one_set = 8;
 #endif
 /// Strips are not cut lower than this for the sake of a cache: 8 x 2 sums keep two multipliers busy.
 constexpr std::size_t low_tile_rows = std::min<std::size_t>(8, tile_rows);
@@ -58,9 +63,10 @@ constexpr std::size_t panel = 2 * lanes;
 /// ones where that lets twice as many columns fit the L2 cache.
 constexpr std::size_t longest_block(bool turn_a, std::size_t n) { return turn_a && n > 320 ? 256 : 384; }
 
-constexpr std::size_t least_strips_to_pack = 8;        // a B that is not turned; at least 2
-constexpr std::size_t least_strips_to_pack_large = 3;  // one that an L2 cache does not hold
-constexpr std::size_t wide_rows_fetched_ahead = 6;     // of a turned A, many strips wide
+constexpr std::size_t strips_to_pack_b = 8;         // at least, if B is not turned
+constexpr std::size_t strips_to_pack_large_b = 3;   // one that an L2 cache does not hold
+constexpr std::size_t wide_rows_fetched_ahead = 6;  // of a turned A, many strips wide
+static_assert(strips_to_pack_b >= 2 && strips_to_pack_large_b >= 2, "others follow the strip that packs");
 
 /// Rows that a packed panel takes for k of them: an odd number, or all panels could begin in one cache set.
 std::size_t packed_rows(std::size_t k) { return k | 1; }
@@ -106,7 +112,7 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
       y[j].store_unaligned(b_copy + (l * width + j) * lanes);
       __builtin_prefetch(b + (l + rows_fetched_ahead) * ldb + j * lanes, 0, 2);
     });
-    if (turn_a && !narrow_strips) __builtin_prefetch(a + (l + rows_fetched_ahead) * lda);
+    if (turn_a && fetch_turned_a) __builtin_prefetch(a + (l + rows_fetched_ahead) * lda);
     unroll<rows>([&](auto i) SURD_INLINE {
       const Batch x(turn_a ? a[l * lda + i] : fifth_row[i / 5][i % 5 * lda + l]);
       unroll<width>([&](auto j) SURD_INLINE { sum[i][j] = xsimd::fma(x, y[j], sum[i][j]); });
@@ -255,13 +261,14 @@ void multiply(bool turn_a, bool turn_b, const Product& p, const Caches& caches) 
 
   // Rows of A a multiple of 4 KB apart begin in the same set of an L1 cache, and of 2 KB in one of two. A strip with no
   // more rows than a set has ways stays there; where two sets share them, half the ways are left to B and C. A turned A
-  // is packed instead, and always if its strips are narrow, if enough panels read it.
+  // is packed instead, if enough panels read it.
   const auto rows_apart_by = [&](std::size_t bytes) { return p.lda * sizeof(Real) % bytes == 0; };
-  const bool pack_a = turn_a && (narrow_strips ? p.n >= 12 * panel : rows_apart_by(4096) && p.n >= 4 * panel);
+  const bool pack_a =
+      turn_a && n_block / panel >= (rows_apart_by(4096) ? panels_to_pack_a_of_one_set : panels_to_pack_a);
   const std::size_t tallest =
       !turn_a && rows_apart_by(2048) ? std::clamp(caches.l1_ways, low_tile_rows, tile_rows) : tile_rows;
-  const std::size_t least_strips = p.k * p.n < l2_size ? least_strips_to_pack : least_strips_to_pack_large;
-  const bool strip_packs_b = !turn_b && p.m > (least_strips - 1) * tallest;
+  const std::size_t strips_to_pack = p.k * p.n < l2_size ? strips_to_pack_b : strips_to_pack_large_b;
+  const bool strip_packs_b = !turn_b && p.m > (strips_to_pack - 1) * tallest;
   const bool low = tallest < tile_rows;
   const StripKernel packing = low ? low_packing_kernel : packing_kernels[turn_a];
   const std::size_t packing_rows = low ? low_tile_rows : tile_rows;

@@ -125,6 +125,7 @@ TEST_CASE("the kernel is exact across its blocks") {
     CAPTURE(ways);
     CHECK(wrong_turns({false, false, 29, 128, 1024, 1, 0, 0, caches}) == 0);
     CHECK(wrong_turns({false, false, 1024, 128, 33, 1, 0, 0, caches}) == 0);
+    CHECK(wrong_turns({false, false, 1024, 24 * kernels::lanes + 3, 300, 1, 0, 0, {ways, 0}}) == 0);
     CHECK(wrong_turns({false, false, 86, 3 * kernels::lanes + 5, 1024, 2, 1, 0, caches}) == 0);
     CHECK(wrong_turns({false, false, 105, 3 * kernels::lanes, 2048 / sizeof(Real), 1, 0, 0, caches}) == 0);
     CHECK(wrong_turns({false, false, 86, 37, 600, 1, 1, 4096 / sizeof(Real) - 600 % (4096 / sizeof(Real)), caches}) ==
@@ -137,6 +138,7 @@ TEST_CASE("the kernel is exact across its blocks") {
   CHECK(wrong_turns({false, false, 5, 130, 600, 1, 1, 1019}) == 0);
   CHECK(wrong_turns({false, false, 101, 11 * kernels::lanes - 1, 530}) == 0);  // the last register of a panel in part
   CHECK(wrong_turns({false, false, 101, 100 * kernels::lanes + 3, 600, 1, 1, 2}) == 0);
+  CHECK(wrong_turns({false, false, 1030, 24 * kernels::lanes + 3, 530, 2, Real(0.5), 0, {8, 0}}) == 0);
   // Few rows, but a B that the L2 cache does not hold, which the first strip packs also then.
   for (const std::size_t m : {16, 20, 27, 40})
     for (const std::size_t k : {1000, 1024}) {

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <string>
+
 namespace surd::blas {
 namespace {
 
@@ -57,8 +60,11 @@ TEST_CASE("whose products are which is told in words, and written as a line") {
         R"({{"amd", 26, 512, "Cooperlake"}, all, {12, unlimited}, none, all},)");
 }
 
-TEST_CASE("this processor is known by what its program and library were made for") {
+TEST_CASE("this processor is known by its family, and by what its program and library were made for") {
   const ProcessorKind here = this_processor();
+  std::ifstream facts("/proc/cpuinfo");
+  for (std::string line; std::getline(facts, line);)
+    if (line.rfind("cpu family", 0) == 0) CHECK(std::stoul(line.substr(line.find(':') + 1)) == here.family);
   CHECK(here.register_bits >= 128);
   CHECK(here.core == core_name());
   CHECK(by_kernel(no, yes, 300, 200, 100) == rules_for(here).by_kernel(no, yes, 300, 200, 100));

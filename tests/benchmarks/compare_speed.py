@@ -199,8 +199,7 @@ class Measurements:
     def profiles(self):
         for shape in self.shapes:
             figures = first(run(self.bench("step", "--config", shape, "--profile")))
-            if figures:
-                yield {shape: figures["profile"]}
+            yield {shape: figures["profile"] if figures else None}
 
     def decoding(self):
         """[{"surd": lines, name of a peer: lines, ...}, one a round]"""
@@ -275,7 +274,8 @@ class Measurements:
             if part in self.parts:
                 for results in measure():
                     self.raw.keep(part, results)
-        say(f"kept: {self.raw.file}")
+        if self.raw.file.exists():
+            say(f"kept: {self.raw.file}")
         return self.raw.data
 
 

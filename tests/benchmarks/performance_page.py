@@ -140,6 +140,7 @@ def overhead_table(table):
 
 def page(raw, text):
     """The template with its marks replaced. A part that was not measured gets a line that says so."""
+    measured = {shape for part in raw.values() if isinstance(part, dict) for shape in part}
     names = [peer["name"] for peer in raw["peers"]]
     eager = [peer["name"] for peer in raw["peers"] if not peer["compile"]]
     peak = raw.get("peak")
@@ -162,7 +163,7 @@ def page(raw, text):
     sections = {
         "machine": [f"{measured_on}. Medians of {raw['rounds']} rounds of {raw['seconds']:g} s each, the range in "
                     f"brackets. Commit {raw['commit']}; products {raw['products']}."],
-        "shapes": shape_table(raw["shapes"]),
+        "shapes": shape_table([shape for shape in raw["shapes"] if shape["name"] in measured]),
         **{name: table(raw[part]) if raw.get(part) else ["Not measured."] for name, (part, table) in tables.items()},
     }
     for name, lines in sections.items():

@@ -6,7 +6,7 @@
 #
 #     nfs.sh SURD FOLDER
 #
-# SURD is built with SURD_ARCHITECTURE=x86-64-v3, which is what the emulated machines can do. Needs nfs-ganesha-vfs,
+# SURD is built with the preset avx2, which is what the emulated machines can do. Needs nfs-ganesha-vfs,
 # rpcbind, qemu-system-x86, busybox-static, cpio and kmod; runs as root. FOLDER is made, and holds every log afterwards.
 set -euo pipefail
 

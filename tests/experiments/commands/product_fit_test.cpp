@@ -60,6 +60,9 @@ TEST_CASE("a line is written into the table, in the place of the processor's") {
   CHECK(with_rules("t", head + line + "all, all, all, all},\n" + other + "\n", rules) == expected);
   CHECK(with_rules("t", head + "  {{\"amd\",25,512,\"Somewhere\"},all,all,all,all},\r\n" + other, rules) == expected);
   CHECK(with_rules("t", head + other + "\n", rules) == head + other + "\n" + line + "none, all, {1, 7}, all},\n");
+  const std::string of_another_family = R"({{"amd", 26, 512, "Somewhere"}, all, all, all, all},)";
+  CHECK(with_rules("t", head + of_another_family + "\n", rules) ==
+        head + of_another_family + "\n" + line + "none, all, {1, 7}, all},\n");
   for (const char* text : {"", "a letter\n", "see `surd bench products --write`\n"})
     CHECK_THROWS_WITH_AS(with_rules("letter.txt", text, rules),
                          "letter.txt: is not autograd/product_table.inc of surd's sources; name that file", Error);
