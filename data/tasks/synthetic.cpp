@@ -1,7 +1,7 @@
 #include "data/tasks/synthetic.hpp"
 
-#include <algorithm>
-#include <iterator>
+#include <functional>
+#include <numeric>
 
 namespace surd {
 
@@ -22,37 +22,68 @@ void SequenceOptions::fields(Fields& f) {
 DistinctExamples::DistinctExamples(std::string_view task, std::uint64_t seed)
     : sequence_(random::Stream(seed, "data", task)) {}
 
-Split DistinctExamples::split(std::string name, std::size_t size, const Draw& draw) {
-  // deal() draws the examples of all three splits at once, without a name. Most of them are trained on, so train_size
-  // is the option to blame.
-  const char* const option = name.empty() ? "task.train_size" : "task.test_size";
-  Split split{std::move(name), {}};
-  split.pairs.reserve(size);
+/// Texts of pairs, one behind the other: strings of their own would be read from all over the memory once shuffled.
+class DistinctExamples::Texts {
+ public:
+  explicit Texts(std::size_t pairs) { ends_.reserve(2 * pairs); }
+
+  std::size_t size() const { return ends_.size() / 2; }
+  void add(const TextPair& pair) {
+    for (const std::string* text : {&pair.source, &pair.target}) {
+      text_ += *text;
+      ends_.push_back(text_.size());
+    }
+  }
+  TextPair at(std::size_t index) const {
+    const std::size_t begin = index == 0 ? 0 : ends_[2 * index - 1];
+    const std::size_t middle = ends_[2 * index], end = ends_[2 * index + 1];
+    return {text_.substr(begin, middle - begin), text_.substr(middle, end - middle)};
+  }
+
+ private:
+  std::string text_;
+  std::vector<std::size_t> ends_;  // of a source, of its target, of the next source
+};
+
+DistinctExamples::Texts DistinctExamples::draw_texts(const char* option, std::size_t size, const Draw& draw) {
+  Texts texts(size);
   sources_.reserve(sources_.size() + size);
   std::size_t repeats = 0;
-  while (split.pairs.size() < size) {
-    TextPair pair = draw(sequence_);
-    if (sources_.insert(pair.source).second) {
-      split.pairs.push_back(std::move(pair));
+  while (texts.size() < size) {
+    const TextPair pair = draw(sequence_);
+    if (sources_.insert(std::hash<std::string>()(pair.source)).second) {
+      texts.add(pair);
       repeats = 0;
       continue;
     }
     expect_option(++repeats < patience, option,
                   "{} distinct examples are asked for, but only {} were found, and {} further draws gave no new one; "
                   "ask for fewer in all splits together, or allow more or longer ones",
-                  sources_.size() - split.pairs.size() + size, sources_.size(), patience);
+                  sources_.size() - texts.size() + size, sources_.size(), patience);
   }
+  return texts;
+}
+
+Split DistinctExamples::split(std::string name, std::size_t size, const Draw& draw) {
+  const Texts texts = draw_texts("task.test_size", size, draw);
+  Split split{std::move(name), {}};
+  split.pairs.reserve(size);
+  for (std::size_t i = 0; i < size; ++i) split.pairs.push_back(texts.at(i));
   return split;
 }
 
 std::vector<Split> DistinctExamples::deal(const SplitSizes& sizes, const Draw& draw) {
-  std::vector<TextPair> pairs = split("", sizes.train_size + sizes.valid_size + sizes.test_size, draw).pairs;
-  sequence_.shuffle(pairs);
-  auto next = std::make_move_iterator(pairs.begin());
+  // Most examples are trained on, so train_size is the option to blame where there are too few.
+  const Texts texts = draw_texts("task.train_size", sizes.train_size + sizes.valid_size + sizes.test_size, draw);
+  std::vector<std::size_t> order(texts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  sequence_.shuffle(order);
+  auto next = order.cbegin();
   const auto take = [&](const char* name, std::size_t size) {
-    const auto begin = next;
-    next += static_cast<std::ptrdiff_t>(size);
-    return Split{name, {begin, next}};
+    Split split{name, {}};
+    split.pairs.reserve(size);
+    for (; split.pairs.size() < size; ++next) split.pairs.push_back(texts.at(*next));
+    return split;
   };
   std::vector<Split> splits;
   splits.push_back(take("train", sizes.train_size));

@@ -54,8 +54,14 @@ class DistinctExamples {
   std::vector<Split> deal(const SplitSizes& sizes, const Draw& draw);
 
  private:
+  class Texts;
+
+  /// Examples in the order in which they were drawn. `option` is the one to blame where there are too few.
+  Texts draw_texts(const char* option, std::size_t size, const Draw& draw);
+
   random::Sequence sequence_;
-  std::unordered_set<std::string> sources_;
+  /// Hashes of the sources. Beside 20,000 others, one new source in 10^15 has the hash of another, and is drawn in vain.
+  std::unordered_set<std::size_t> sources_;
 };
 
 /// Readable names of `size` symbols: "a".."z" where these are enough, else "w0", "w1", ...
