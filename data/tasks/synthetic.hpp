@@ -60,7 +60,8 @@ class DistinctExamples {
   Texts draw_texts(const char* option, std::size_t size, const Draw& draw);
 
   random::Sequence sequence_;
-  /// Hashes of the sources. Beside 20,000 others, one new source in 10^15 has the hash of another, and is drawn in vain.
+  /// Hashes of the sources. Beside 20,000 others, one new source in 10^15 has the hash of another, and is drawn in
+  /// vain.
   std::unordered_set<std::size_t> sources_;
 };
 

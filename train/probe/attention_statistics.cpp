@@ -74,8 +74,9 @@ class Groups {
 void report_norms(const std::string& what, const Groups<Sample>& norms, const StatisticSink& report) {
   norms.write(what, [&](const std::string& name, const Sample& group) {
     report(name, "mean", mean(group.values));
-    report(name, "median", quantile(group.values, 0.5));
-    report(name, "p95", quantile(group.values, 0.95));
+    const std::vector<double> found = quantiles(group.values, {0.5, 0.95});
+    report(name, "median", found[0]);
+    report(name, "p95", found[1]);
   });
 }
 
@@ -123,6 +124,8 @@ void report_weights(const Tensor& weights, const AttentionShape& shape, const Po
   Groups<Weights> groups(rows.with_heads, rows.heads);
   Tensor logs(weights.shape());
   kernels::log(weights.data(), logs.data(), weights.size());
+  std::vector<double> largest_entropies(rows.width + 1);  // by the number of visible keys
+  for (std::size_t n = 1; n <= rows.width; ++n) largest_entropies[n] = std::log(static_cast<double>(n));
   for (std::size_t r = 0; r < rows.count; ++r) {
     if (!rows.counts(counts, r)) continue;
     double entropy = 0, squares = 0, max = 0;
@@ -139,7 +142,7 @@ void report_weights(const Tensor& weights, const AttentionShape& shape, const Po
     const std::size_t visible = shape.visible.size() == rows.count ? shape.visible[r] : with_weight;
     if (visible < 2) continue;
     Weights& sums = groups[rows.head(r)];
-    sums.entropies.values.push_back(entropy / std::log(static_cast<double>(visible)));
+    sums.entropies.values.push_back(entropy / largest_entropies[visible]);
     sums.saturated += max > 0.99 ? 1 : 0;
     sums.impurity += 1 - squares;
   }

