@@ -25,24 +25,22 @@ DistinctExamples::DistinctExamples(std::string_view task, std::uint64_t seed)
 /// Texts of pairs, one behind the other: strings of their own would be read from all over the memory once shuffled.
 class DistinctExamples::Texts {
  public:
-  explicit Texts(std::size_t pairs) { ends_.reserve(2 * pairs); }
+  explicit Texts(std::size_t pairs) { ends_.reserve(1 + 2 * pairs); }
 
   std::size_t size() const { return ends_.size() / 2; }
   void add(const TextPair& pair) {
     for (const std::string* text : {&pair.source, &pair.target}) {
-      text_ += *text;
-      ends_.push_back(text_.size());
+      texts_ += *text;
+      ends_.push_back(texts_.size());
     }
   }
-  TextPair at(std::size_t index) const {
-    const std::size_t begin = index == 0 ? 0 : ends_[2 * index - 1];
-    const std::size_t middle = ends_[2 * index], end = ends_[2 * index + 1];
-    return {text_.substr(begin, middle - begin), text_.substr(middle, end - middle)};
-  }
+  TextPair at(std::size_t index) const { return {text(2 * index), text(2 * index + 1)}; }
 
  private:
-  std::string text_;
-  std::vector<std::size_t> ends_;  // of a source, of its target, of the next source
+  std::string text(std::size_t index) const { return texts_.substr(ends_[index], ends_[index + 1] - ends_[index]); }
+
+  std::string texts_;
+  std::vector<std::size_t> ends_ = {0};  // of what comes before the first, of a source, of its target, ...
 };
 
 DistinctExamples::Texts DistinctExamples::draw_texts(const char* option, std::size_t size, const Draw& draw) {

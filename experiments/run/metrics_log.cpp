@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// As JSON. Names hold nothing to escape, and are looked at faster than written by the library.
+/// As JSON. Most names need no escapes, and looking is faster than what the library does.
 std::string quoted(const std::string& text) {
   const bool plain =
       std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });

@@ -124,8 +124,6 @@ void report_weights(const Tensor& weights, const AttentionShape& shape, const Po
   Groups<Weights> groups(rows.with_heads, rows.heads);
   Tensor logs(weights.shape());
   kernels::log(weights.data(), logs.data(), weights.size());
-  std::vector<double> largest_entropies(rows.width + 1);  // by the number of visible keys
-  for (std::size_t n = 1; n <= rows.width; ++n) largest_entropies[n] = std::log(static_cast<double>(n));
   for (std::size_t r = 0; r < rows.count; ++r) {
     if (!rows.counts(counts, r)) continue;
     double entropy = 0, squares = 0, max = 0;
@@ -142,7 +140,7 @@ void report_weights(const Tensor& weights, const AttentionShape& shape, const Po
     const std::size_t visible = shape.visible.size() == rows.count ? shape.visible[r] : with_weight;
     if (visible < 2) continue;
     Weights& sums = groups[rows.head(r)];
-    sums.entropies.values.push_back(entropy / largest_entropies[visible]);
+    sums.entropies.values.push_back(entropy / std::log(static_cast<double>(visible)));
     sums.saturated += max > 0.99 ? 1 : 0;
     sums.impurity += 1 - squares;
   }

@@ -10,31 +10,21 @@
 namespace surd {
 namespace {
 
-/// As std::nth_element, in a quarter of the time: a partition without branches (Lomuto's), as every second one would be
-/// predicted wrongly.
+/// As std::nth_element, but partitions without branches (Lomuto's way), half of which would be mispredicted. What takes
+/// more than 64 rounds, or has many equal values, is left to std::nth_element.
 void select(double* begin, double* nth, double* end) {
   for (int round = 0; round < 64 && end - begin > 16; ++round) {
     const double first = *begin, middle = begin[(end - begin) / 2], last = end[-1];
     const double pivot = std::max(std::min(first, middle), std::min(std::max(first, middle), last));
     double* greater = begin;  // the first that goes behind
-    const auto partition = [&](auto goes_before) {
-      for (double* next = begin; next != end; ++next) {
-        const double value = *next;
-        *next = *greater;
-        *greater = value;
-        greater += goes_before(value) ? 1 : 0;
-      }
-    };
-    partition([&](double value) { return value < pivot; });
-    if (nth < greater) {
-      end = greater;
-      continue;
+    for (double* next = begin; next != end; ++next) {
+      const double value = *next;
+      *next = *greater;
+      *greater = value;
+      greater += value < pivot ? 1 : 0;
     }
-    if (greater == begin) {  // nothing is less than the pivot
-      partition([&](double value) { return value <= pivot; });
-      if (nth < greater) return;
-    }
-    begin = greater;
+    if (greater == begin) break;  // the pivot is the least
+    (nth < greater ? end : begin) = greater;
   }
   std::nth_element(begin, nth, end);
 }
@@ -67,7 +57,7 @@ std::vector<double> quantiles(std::vector<double> values, const std::vector<doub
     select(rest, below, end);
     const double above = below + 1 == end ? *below : *std::min_element(below + 1, end);
     const double part = place - std::floor(place);
-    // They may be infinite.
+    // 0 * infinity and infinity - infinity are NaN.
     found.push_back(part == 0 || above == *below ? *below : *below + part * (above - *below));
     rest = below;
   }

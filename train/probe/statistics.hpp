@@ -25,8 +25,8 @@ double rms(const Tensor& x);
 /// 0 where there are none.
 double mean(const std::vector<double>& values);
 /// The quantiles below which these shares of the values are, linear between the two nearest of the sorted values; 0
-/// where there are none, NaN where one is. Takes the values by value because it changes their order; the shares must
-/// ascend.
+/// where there are none, NaN where one is. Takes the values by value because it changes their order. The shares, in [0,
+/// 1], must ascend.
 std::vector<double> quantiles(std::vector<double> values, const std::vector<double>& shares);
 double quantile(std::vector<double> values, double share);
 
