@@ -41,18 +41,20 @@ namespace surd::kernels {
 namespace {
 
 #ifdef __AVX512F__
-constexpr std::size_t tile_rows = 13;           // of 32 registers, 26 hold sums; with 28 some are spilled
-constexpr std::size_t steps_unrolled = 4;       // of k: elements of A are loaded earlier
-constexpr std::size_t rows_fetched_ahead = 16;  // of B by the strip that packs it, and of a turned A
+constexpr std::size_t tile_rows = 13;            // of 32 registers, 26 hold sums; with 28 some are spilled
+constexpr std::size_t longest_block_of_k = 384;  // a strip of A takes 20 KB
+constexpr std::size_t steps_unrolled = 4;        // of k: elements of A are loaded earlier
+constexpr std::size_t rows_fetched_ahead = 16;   // of B by the strip that packs it, and of a turned A
 constexpr bool fetch_turned_a = true;
 constexpr std::size_t panels_to_pack_a = std::numeric_limits<std::size_t>::max();  // at least, of a turned A
 constexpr std::size_t panels_to_pack_a_of_one_set = 4;
 #else
-constexpr std::size_t tile_rows = 6;            // of 16 registers, 12 hold sums
-constexpr std::size_t steps_unrolled = 1;       // with more a sum is spilled, and each step waits for it
-constexpr std::size_t rows_fetched_ahead = 32;  // of B; a row is multiplied in half the time
-constexpr bool fetch_turned_a = false;          // if several panels read it, it is packed
-constexpr std::size_t panels_to_pack_a = 12;    // at least: several strips share a cache line
+constexpr std::size_t tile_rows = 6;             // of 16 registers, 12 hold sums
+constexpr std::size_t longest_block_of_k = 512;  // 12 KB; longer ones are no faster
+constexpr std::size_t steps_unrolled = 1;        // with more a sum is spilled, and each step waits for it
+constexpr std::size_t rows_fetched_ahead = 32;   // of B; a row is multiplied in half the time
+constexpr bool fetch_turned_a = false;           // if several panels read it, it is packed
+constexpr std::size_t panels_to_pack_a = 12;     // at least: several strips share a cache line
 constexpr std::size_t panels_to_pack_a_of_one_set = 8;
 #endif
 /// Strips are not cut lower than this for the sake of a cache: 8 x 2 sums keep two multipliers busy.
@@ -61,7 +63,9 @@ constexpr std::size_t panel = 2 * lanes;
 
 /// Of k: a strip of A stays in an L1 cache. Of a turned A, which may be packed for each block of columns of B, shorter
 /// ones where that lets twice as many columns fit the L2 cache.
-constexpr std::size_t longest_block(bool turn_a, std::size_t n) { return turn_a && n > 320 ? 256 : 384; }
+constexpr std::size_t longest_block(bool turn_a, std::size_t n) {
+  return turn_a ? (n > 320 ? 256 : 384) : longest_block_of_k;
+}
 
 constexpr std::size_t strips_to_pack_b = 8;         // at least, if B is not turned
 constexpr std::size_t strips_to_pack_large_b = 3;   // one that an L2 cache does not hold
