@@ -3,6 +3,7 @@
 #include "autograd/base/error.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace surd {
@@ -142,16 +143,27 @@ Batch make_packed_batch(const std::vector<SentencePair>& pairs, const std::vecto
   return batch;
 }
 
-bool shorter(const SentencePair& a, const SentencePair& b) {
-  return a.source.size() != b.source.size() ? a.source.size() < b.source.size() : a.target.size() < b.target.size();
+void sort_by_length(std::vector<std::size_t>::iterator first, std::vector<std::size_t>::iterator last,
+                    const std::vector<SentencePair>& pairs) {
+  struct Entry {  // lengths beside the index: pairs would be read from all over the memory at each comparison
+    std::size_t source, target, index;
+  };
+  std::vector<Entry> entries;
+  entries.reserve(static_cast<std::size_t>(last - first));
+  std::transform(first, last, std::back_inserter(entries), [&](std::size_t index) {
+    return Entry{pairs[index].source.size(), pairs[index].target.size(), index};
+  });
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.source != b.source ? a.source < b.source : a.target < b.target;
+  });
+  std::transform(entries.begin(), entries.end(), first, [](const Entry& entry) { return entry.index; });
 }
 
 std::vector<Batch> evaluation_batches(const std::vector<SentencePair>& pairs, std::size_t batch_size) {
   expect(batch_size > 0, "batch", "the batch size must be at least 1; got 0");
   std::vector<std::size_t> order(pairs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return shorter(pairs[a], pairs[b]); });
+  sort_by_length(order.begin(), order.end(), pairs);
   std::vector<Batch> batches;
   for (auto begin = order.begin(); begin != order.end();) {
     const auto end = begin + std::min<std::ptrdiff_t>(order.end() - begin, static_cast<std::ptrdiff_t>(batch_size));

@@ -47,8 +47,9 @@ Batch make_batch(const std::vector<SentencePair>& pairs, const std::vector<std::
 /// make_batch(), and where a pair has a source or a row no text.
 Batch make_packed_batch(const std::vector<SentencePair>& pairs, const std::vector<std::vector<std::size_t>>& rows);
 
-/// Whether pair `a` comes before `b` where pairs are sorted by length: by source, then by target.
-bool shorter(const SentencePair& a, const SentencePair& b);
+/// Sorts indices of pairs by the length of the source, then of the target; those of one length stay in their order.
+void sort_by_length(std::vector<std::size_t>::iterator first, std::vector<std::size_t>::iterator last,
+                    const std::vector<SentencePair>& pairs);
 
 /// How many pairs are measured or translated together by default.
 inline constexpr std::size_t evaluation_batch_size = 64;

@@ -74,7 +74,7 @@ std::vector<std::size_t> Batcher::order(std::size_t epoch) const {
     const auto first = order.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last = first + static_cast<std::ptrdiff_t>(std::min(window, order.size() - begin));
     // Stable, so that pairs of one length stay shuffled.
-    std::stable_sort(first, last, [&](std::size_t a, std::size_t b) { return shorter((*pairs_)[a], (*pairs_)[b]); });
+    sort_by_length(first, last, *pairs_);
     // Every other window runs downwards, so that a batch across two windows also has pairs of similar length.
     if (!ascending) std::reverse(first, last);
     ascending = !ascending;
