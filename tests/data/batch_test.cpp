@@ -135,6 +135,19 @@ TEST_CASE("batches that cannot be are errors") {
   CHECK_THROWS_AS(evaluation_batches(pairs, 0), Error);
 }
 
+TEST_CASE("pairs are sorted by source, then by target, and those of one length stay in their order") {
+  const std::vector<std::pair<std::size_t, std::size_t>> lengths = {{3, 1}, {1, 2}, {1, 0}, {1, 2}, {3, 0}, {2, 9}};
+  std::vector<SentencePair> some;
+  for (const auto& [source, target] : lengths)
+    some.push_back({Ids(source, Vocabulary::eos), Ids(target, Vocabulary::unk)});
+  Sizes order = {0, 3, 5, 1, 4, 2};
+  sort_by_length(order.begin(), order.end(), some);
+  CHECK(order == Sizes{2, 3, 1, 5, 4, 0});
+  Sizes window = {0, 3, 5, 1, 4, 2};
+  sort_by_length(window.begin() + 1, window.begin() + 4, some);
+  CHECK(window == Sizes{0, 3, 1, 5, 4, 2});
+}
+
 TEST_CASE("evaluation goes through all pairs once, from short to long") {
   std::vector<SentencePair> many;
   for (std::size_t i = 0; i < 25; ++i)
