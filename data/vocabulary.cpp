@@ -19,13 +19,6 @@ bool is_special(const std::string& token) {
   return std::find(specials.begin(), specials.end(), token) != specials.end();
 }
 
-/// Whether the token is one word: then it survives being a line of a file.
-bool is_word(const std::string& token) {
-  if (find_invalid_utf8(token)) return false;
-  const auto words = tokenize(token, Tokenization::words);
-  return words.size() == 1 && words.front() == token;
-}
-
 }  // namespace
 
 void VocabularyOptions::fields(Fields& f) {
@@ -35,6 +28,12 @@ void VocabularyOptions::fields(Fields& f) {
 }
 
 Vocabulary::Vocabulary() : tokens_(special_tokens()) {}
+
+bool Vocabulary::can_hold(const std::string& token) {
+  if (find_invalid_utf8(token)) return false;
+  const auto words = tokenize(token, Tokenization::words);
+  return words.size() == 1 && words.front() == token;
+}
 
 /// Gives the token the next id; false when it has one.
 bool Vocabulary::insert(const std::string& token) {
@@ -48,7 +47,7 @@ Vocabulary Vocabulary::build(const TokenCounts& counts, const VocabularyOptions&
   check_options("vocabulary", options);
   std::vector<TokenCounts::const_pointer> candidates;
   for (const auto& entry : counts) {
-    expect(is_word(entry.first), "vocabulary", "a token must be UTF-8, not empty and free of white space; got {:?}",
+    expect(can_hold(entry.first), "vocabulary", "a token must be UTF-8, not empty and free of white space; got {:?}",
            entry.first);
     if (entry.second >= options.min_frequency && !is_special(entry.first)) candidates.push_back(&entry);
   }
@@ -102,7 +101,7 @@ Vocabulary Vocabulary::load(const std::string& path) {
       require(token == special, fmt::format("a vocabulary's line {} must be {}; got '{}'", line, special, token));
       continue;
     }
-    require(is_word(token), fmt::format("a token must not be empty or hold white space; got '{}'", token));
+    require(can_hold(token), fmt::format("a token must not be empty or hold white space; got '{}'", token));
     require(line <= largest_size, fmt::format("a vocabulary has at most {} tokens", largest_size));
     require(vocabulary.insert(token), fmt::format("'{}' is listed twice", token));
   }

@@ -40,9 +40,11 @@ class Vocabulary {
   /// The special tokens alone.
   Vocabulary();
 
+  /// Whether a token is UTF-8, not empty and free of ASCII white space: then it survives being a line of a file.
+  static bool can_hold(const std::string& token);
+
   /// Takes the tokens that occur at least `min_frequency` times, and of those the most frequent, up to `size_limit`
-  /// entries in all, special tokens included. Throws Error when a token is empty, holds ASCII white space or is not
-  /// UTF-8: it could not be saved.
+  /// entries in all, special tokens included. Throws Error at a token that it cannot hold.
   static Vocabulary build(const TokenCounts& counts, const VocabularyOptions& options = {});
   static Vocabulary build(const std::vector<std::vector<std::string>>& sentences,
                           const VocabularyOptions& options = {});
@@ -59,7 +61,7 @@ class Vocabulary {
   /// Writes text() into a file. Throws Error when the file cannot be written.
   void save(const std::string& path) const;
   /// Reads what save() wrote. Throws Error "file:line: ..." unless the special tokens come first and each following
-  /// line holds one token that is new, not empty and free of white space; or when LineReader does.
+  /// line holds one token that is new; or when LineReader does.
   static Vocabulary load(const std::string& path);
 
   bool operator==(const Vocabulary& other) const { return tokens_ == other.tokens_; }

@@ -127,6 +127,8 @@ class Import {
              "the id of '{}' is not below the {} of config.json; {}", token, rows, way_out);
       expect(names[row.get<std::size_t>()].empty(), path, "two tokens have the id {}; {}", row.get<std::size_t>(),
              way_out);
+      expect(token.empty() || Vocabulary::can_hold(token), path,
+             "the token {:?} holds white space, which separates tokens; {}", token, way_out);
       names[row.get<std::size_t>()] = token;
     }
     const auto row_of = [&](const char* token, const char* key) {

@@ -213,6 +213,14 @@ TEST_CASE("models that cannot be imported are told with a way out, and leave not
   without("vocab.json", "has no vocab.json");
   without("target.spm", "has no target.spm");
   without("source.spm", "has no source.spm");
+  const std::string vocabulary = folder + "/vocab.json", tokens = read_file(vocabulary);
+  auto with_white_space = Json::parse(tokens);
+  const Json last_id = with_white_space.back();
+  with_white_space.erase(std::prev(with_white_space.end()));
+  with_white_space["a dog"] = last_id;
+  write_file_atomically(vocabulary, with_white_space.dump());
+  fails(folder, "vocab.json: the token \"a dog\" holds white space");
+  write_file_atomically(vocabulary, tokens);
   const std::string model = run.exported("safetensors", "model.safetensors"), whole = read_file(model);
   const auto without_checksum = [](std::string file) {
     file.replace(file.find("checksum"), 8, "was_good");
