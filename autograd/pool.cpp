@@ -4,8 +4,6 @@
 
 #include <array>
 #include <atomic>
-#include <cstdint>
-#include <cstdlib>
 #include <mutex>
 #include <vector>
 

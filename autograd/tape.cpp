@@ -165,7 +165,7 @@ std::string Tape::first_non_finite() const {
   return "";
 }
 
-bool Variable::has_gradient() const { return tape_->node(*this).gradient.has_value(); }
+bool Variable::has_gradient() const { return tape_ != nullptr && tape_->node(*this).gradient.has_value(); }
 
 const Tensor& Variable::gradient() const {
   expect(has_gradient(), "gradient", "this variable has no gradient; only inputs that ask for one keep it");
@@ -198,6 +198,13 @@ BackwardPass::Slot BackwardPass::slot(Variable variable) {
   if (target.gradient) return {target.gradient->data(), 1};
   target.gradient = Tensor(target.value->shape());
   return {target.gradient->data(), 0};
+}
+
+Real* BackwardPass::cleared_slot(Variable variable) {
+  if (!needs(variable)) return nullptr;
+  const Slot to = slot(variable);
+  if (to.beta == 0) std::fill_n(to.data, variable.value().size(), Real(0));
+  return to.data;
 }
 
 }  // namespace surd

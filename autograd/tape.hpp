@@ -298,6 +298,9 @@ class BackwardPass {
     Real beta;
   };
   Slot slot(Variable variable);
+  /// A place to add a contribution in row by row: dst += contribution, with dst 0 at first. Null where the variable
+  /// needs no gradient.
+  Real* cleared_slot(Variable variable);
 
  private:
   Tape& tape_;

@@ -176,6 +176,7 @@ std::vector<std::vector<Translation>> decode_n_best(const Transformer& model,
   expect(options.length_penalty >= 0, "decode", "length_penalty must be at least 0; got {}", options.length_penalty);
   expect(options.max_lengths.empty() || options.max_lengths.size() == sources.size(), "decode",
          "{} max_lengths for {} sources", options.max_lengths.size(), sources.size());
+  for (const std::size_t limit : options.max_lengths) expect(limit > 0, "decode", "max_lengths must be at least 1");
   expect(options.n_best > 0 && options.n_best <= options.beam, "decode", "n_best must be in [1, beam]; got {} of {}",
          options.n_best, options.beam);
   for (const auto& source : sources) {

@@ -140,7 +140,8 @@ void check_options(std::string_view where, Options options);
 std::string with_value(std::string message, std::string_view value);
 
 bool includes(const std::vector<std::string>& names, std::string_view name);
-/// The candidate nearest to `word` (edit distance with transpositions, at most a third of its length), or "".
+/// The candidate nearest to `word` (edit distance with transpositions, at most a third of its length or one;
+/// case, '_' and '-' do not count), or "".
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 /// "; did you mean 'd_model'?", the end of a message, or "" where no candidate is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);

@@ -19,9 +19,12 @@ struct MutableRows {
   std::size_t stride;
 };
 
+/// Elements from one row of scores to the next: rows are padded, so that no register is filled in part.
+inline std::size_t row_of_scores(std::size_t keys) { return (keys + 15) / 16 * 16; }
+
 struct HeadSizes {
   std::size_t queries, keys, key_width, value_width;
-  std::size_t row;  ///< elements from one row of scores to the next, a multiple of 16
+  std::size_t row;  ///< row_of_scores(keys)
   Real factor;      ///< on the scores
   Real cap = 0;     ///< of the scores, see soft_cap; 0: none
 };

@@ -2,7 +2,7 @@
 
 #include "autograd/kernels/simd.hpp"
 
-#include <cmath>
+#include <algorithm>
 
 namespace surd::kernels {
 
@@ -33,7 +33,7 @@ void multiply(const Real* a, const Real* b, Real* y, std::size_t n) {
   map([](Batch u, Batch v) { return u * v; }, n, y, a, b);
 }
 void divide(const Real* a, const Real* b, Real* y, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) y[i] = a[i] / b[i];
+  map([](Batch u, Batch v) { return u / v; }, n, y, a, b);
 }
 void scale(Real a, const Real* x, Real* y, std::size_t n) {
   map([a](Batch u) { return Batch(a) * u; }, n, y, x);

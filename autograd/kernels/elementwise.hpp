@@ -13,6 +13,7 @@ void axpy(Real a, const Real* x, Real* y, std::size_t n);  ///< y += a x
 void add(const Real* a, const Real* b, Real* y, std::size_t n);
 void subtract(const Real* a, const Real* b, Real* y, std::size_t n);
 void multiply(const Real* a, const Real* b, Real* y, std::size_t n);
+void divide(const Real* a, const Real* b, Real* y, std::size_t n);
 void scale(Real a, const Real* x, Real* y, std::size_t n);  ///< y = a x
 Real dot(const Real* a, const Real* b, std::size_t n);
 Real sum(const Real* x, std::size_t n);
@@ -43,6 +44,5 @@ void silu(const Real* x, Real* y, std::size_t n);
 void silu_backward(const Real* x, const Real* dy, Real* dx, std::size_t n);
 void exp(const Real* x, Real* y, std::size_t n);
 void log(const Real* x, Real* y, std::size_t n);
-void divide(const Real* a, const Real* b, Real* y, std::size_t n);
 
 }  // namespace surd::kernels

@@ -23,9 +23,9 @@ void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k,
           std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc,
           const Caches& caches = this_processors_caches());
 
-/// y = x W^T + bias, and then its positive part if `relu`, with x [rows, in], W [out, in] and y [rows, out]; bias [out]
-/// may be null. Unless the inner axis is long, bias and cut join the sums of a tile before they leave the registers,
-/// and y is written once and not read. blas::by_kernel knows when this is the fastest.
+/// y = x W^T + bias, and then its positive part if `relu`, with x [rows, in], W [out, in], in > 0, and y [rows, out];
+/// bias [out] may be null. Unless the inner axis is long, bias and cut join the sums of a tile before they leave the
+/// registers, and y is written once and not read. blas::by_kernel knows when this is the fastest.
 void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight, const Real* bias,
             bool relu, Real* y);
 

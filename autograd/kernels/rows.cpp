@@ -99,8 +99,8 @@ void softmax_marked_backward(const Real* marked_y, Real keep_scale, Real* dy, st
   Batch total(Real(0));
   for (std::size_t i = 0; i < width; i += lanes) {
     const Batch y = Batch::load_unaligned(marked_y + i);
-    // Where y is dropped or 0 the product is 0, whatever dy is.
-    total = xsimd::fma(xsimd::max(y, zero), scale * Batch::load_unaligned(dy + i), total);
+    const Batch dz = xsimd::select(y > zero, scale * Batch::load_unaligned(dy + i), zero);
+    total = xsimd::fma(y, dz, total);
   }
   const Batch inner(xsimd::hadd(total));
   for (std::size_t i = 0; i < width; i += lanes) {

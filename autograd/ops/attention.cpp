@@ -17,9 +17,6 @@ struct Sizes {
   std::size_t batch, queries, keys, rows_of_keys, heads, key_value_heads, key_width, value_width;
 };
 
-/// Elements from one row of scores to the next: rows are padded, so that no register is filled in part.
-std::size_t row_of_scores(std::size_t keys) { return (keys + 15) / 16 * 16; }
-
 /// Queries and keys of a batch row that see each other: all, or those of one document. Scores are stored block by
 /// block, those of a block head by head.
 struct Block {
@@ -27,7 +24,7 @@ struct Block {
   std::size_t first;       ///< query, and key, of the batch row
   std::size_t query, key;  ///< the same, among the positions of q and of k
   std::size_t offset;      ///< of the scores, for one head
-  std::size_t row() const { return row_of_scores(keys); }
+  std::size_t row() const { return kernels::row_of_scores(keys); }
   std::size_t scores() const { return queries * row(); }  // of one head
 };
 using Blocks = std::vector<Block>;
@@ -267,7 +264,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   }
   const auto scores_at = [=](const Block& block, std::size_t h) { return s.heads * block.offset + h * block.scores(); };
   // Draws of dropout go by the place in the whole batch, of which this may be a part with other documents.
-  const std::size_t draws_of_batch_row = s.heads * s.queries * row_of_scores(s.keys);
+  const std::size_t draws_of_batch_row = s.heads * s.queries * kernels::row_of_scores(s.keys);
 
   const auto head_sizes = [=](const Block& block) {
     return kernels::HeadSizes{block.queries, block.keys, s.key_width, s.value_width, block.row(), factor, cap};
@@ -330,7 +327,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
       return s.keys < s.rows_of_keys ? zeros(x.shape()) : empty_like(x.value());  // nothing else clears the room
     };
     Tensor dq = gradient_of(q), dk = gradient_of(k), dv = gradient_of(v);
-    Tensor ds = zeros({largest}), d_bias = to_bias ? zeros(bias.shape()) : Tensor(Shape{0});
+    Tensor ds(Shape{largest}), d_bias = to_bias ? zeros(bias.shape()) : Tensor(Shape{0});
     Shown shown_gradients(q.tape(), s, 0);
     const auto gradients = [](bool needed, Tensor& x, std::size_t at, std::size_t stride) {
       return kernels::MutableRows{needed ? x.data() + at : nullptr, stride};

@@ -2,6 +2,8 @@
 #include "autograd/kernels/elementwise.hpp"
 #include "autograd/ops.hpp"
 
+#include <algorithm>
+
 namespace surd {
 
 std::vector<std::string> names_of(Activation) {
@@ -66,18 +68,13 @@ Variable linear(Variable x, Variable weight, Variable bias, Activation activatio
                          [=, before = std::move(before)](BackwardPass& pass) {
                            Tensor dz = pass.take_gradient();
                            const Real* saved = saves_input(activation) ? before.data() : pass.value().data();
-                           Real* db = nullptr;
-                           Real beta = 1;
-                           if (pass.needs(bias)) {
-                             const auto slot = pass.slot(bias);
-                             db = slot.data, beta = slot.beta;
-                           }
+                           Real* const db = pass.cleared_slot(bias);
                            // By rows that stay in the cache between the two.
                            for (std::size_t r = 0; r < rows; r += rows_at_once) {
                              const std::size_t count = std::min(rows_at_once, rows - r);
                              Real* part = dz.data() + r * out;
                              backward(activation, saved + r * out, part, part, count * out);
-                             if (db != nullptr) kernels::sum_rows(part, r == 0 ? beta : Real(1), db, count, out);
+                             if (db != nullptr) kernels::sum_rows(part, 1, db, count, out);
                            }
                            if (pass.needs(weight)) {
                              const auto dw = pass.slot(weight);

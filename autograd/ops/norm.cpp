@@ -1,8 +1,6 @@
 #include "autograd/kernels/rows.hpp"
 #include "autograd/ops.hpp"
 
-#include <algorithm>
-
 namespace surd {
 namespace {
 
@@ -18,13 +16,6 @@ const Real* data_of(Variable vector) { return vector ? vector.value().data() : n
 /// Where a kernel is to add a gradient; null if nobody needs it.
 BackwardPass::Slot slot_or_none(BackwardPass& pass, Variable variable) {
   return pass.needs(variable) ? pass.slot(variable) : BackwardPass::Slot{nullptr, 0};
-}
-
-/// The same of a vector's gradient, which is added to row by row.
-Real* cleared(BackwardPass& pass, Variable variable) {
-  const BackwardPass::Slot to = slot_or_none(pass, variable);
-  if (to.data != nullptr && to.beta == 0) std::fill_n(to.data, variable.value().size(), Real(0));
-  return to.data;
 }
 
 }  // namespace
@@ -69,8 +60,8 @@ Variable layer_norm(Variable x, Variable gain, Variable bias, Real epsilon) {
   return x.tape().record(
       "layer_norm", std::move(y), {x, gain, bias},
       [=, mean = std::move(mean), inverse_deviation = std::move(inverse_deviation)](BackwardPass& pass) {
-        Real* const dgain = cleared(pass, gain);
-        Real* const dbias = cleared(pass, bias);
+        Real* const dgain = pass.cleared_slot(gain);
+        Real* const dbias = pass.cleared_slot(bias);
         const BackwardPass::Slot dx = slot_or_none(pass, x);
         kernels::layer_norm_backward(pass.gradient().data(), data_of(gain), x.value().data(), mean.data(),
                                      inverse_deviation.data(), dx.beta, dx.data, dgain, dbias, rows, n);
@@ -85,7 +76,7 @@ Variable rms_norm(Variable x, Variable gain, Real epsilon) {
   kernels::rms_norm(x.value().data(), data_of(gain), epsilon, y.data(), inverse_rms.data(), rows, n);
   return x.tape().record("rms_norm", std::move(y), {x, gain},
                          [=, inverse_rms = std::move(inverse_rms)](BackwardPass& pass) {
-                           Real* const dgain = cleared(pass, gain);
+                           Real* const dgain = pass.cleared_slot(gain);
                            const BackwardPass::Slot dx = slot_or_none(pass, x);
                            kernels::rms_norm_backward(pass.gradient().data(), data_of(gain), x.value().data(),
                                                       inverse_rms.data(), dx.beta, dx.data, dgain, rows, n);

@@ -1,7 +1,7 @@
 #include "autograd/kernels/elementwise.hpp"
 #include "autograd/ops.hpp"
 
-#include <xtensor/xview.hpp>
+#include <xtensor/xmanipulation.hpp>
 
 #include <algorithm>
 

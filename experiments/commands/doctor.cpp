@@ -29,7 +29,7 @@ int doctor_command(const DoctorArguments& arguments) {
   for (const auto& [key, value] : system_info()) fmt::print("{:<14} {}\n", key, value);
   const double error = blas::self_test_error(), allowed = blas::self_test_tolerance();
   bool passed = error <= allowed;
-  fmt::print("{:<14} {}: relative error {:.2g} of matrix products, allowed {:.2g}\n", "self_test",
+  fmt::print("{:<14} {}: error {:.2g} of matrix products of numbers up to 1, allowed {:.2g}\n", "self_test",
              passed ? "passed" : "FAILED", error, allowed);
   if (!arguments.folder.empty()) passed = print_file_system(arguments.folder) && passed;
   return passed ? exit_done : exit_failed;

@@ -60,6 +60,7 @@ TEST_CASE("a value that the root does not depend on has no gradient") {
   CHECK_FALSE(unused.has_gradient());
   CHECK_FALSE(constant.has_gradient());
   CHECK_FALSE(root.has_gradient());
+  CHECK_FALSE(Variable().has_gradient());
   CHECK_THROWS_WITH_AS(unused.gradient(),
                        "gradient: this variable has no gradient; only inputs that ask for one keep it", Error);
 }
@@ -129,6 +130,21 @@ TEST_CASE("every way of adding to a parameter overwrites the garbage of an empty
   for (Parameter& parameter : parameters) {
     CAPTURE(parameter.name);
     CHECK(test::largest_difference(2 * after_garbage[parameter.index], parameter.gradient.sum) < 1e-4);
+  }
+}
+
+TEST_CASE("a layer of no rows adds 0 to the gradients of its parameters, whatever their garbage") {
+  ParameterSet parameters;
+  Parameter& weight = parameters.add("weight", test::random_tensor({4, 4}, 1));
+  Parameter& bias = parameters.add("bias", test::random_tensor({4}, 2));
+  for (Parameter& parameter : parameters) parameter.gradient.sum.fill(std::numeric_limits<Real>::quiet_NaN());
+  Tape tape;
+  Variable x = linear(tape.input(zeros({0, 4})), tape.parameter(weight), tape.parameter(bias), Activation::relu);
+  x = rms_norm(layer_norm(x, tape.parameter(bias), tape.parameter(bias), 1), tape.parameter(bias), 1);
+  tape.backward(sum(add_bias(matmul(x, tape.parameter(weight)), tape.parameter(bias))));
+  for (Parameter& parameter : parameters) {
+    CAPTURE(parameter.name);
+    CHECK(test::largest_difference(parameter.gradient.sum, zeros(parameter.value.shape())) == 0);
   }
 }
 

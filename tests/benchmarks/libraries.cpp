@@ -37,12 +37,12 @@ namespace {
 /// What can compute op(A) op(B).
 struct Library {
   std::string name;
-  std::function<void(const Product&, const Real* a, const Real* b, Real* c)> multiply;
+  std::function<void(const StepProduct&, const Real* a, const Real* b, Real* c)> multiply;
 };
 
 /// The transpose of the product by a function that takes its matrices column by column, as BLAS does in Fortran.
 template <class Function>
-void by_columns(Function* sgemm, const Product& p, const Real* a, const Real* b, Real* c) {
+void by_columns(Function* sgemm, const StepProduct& p, const Real* a, const Real* b, Real* c) {
   const char ta = transpose_letter(p.a), tb = transpose_letter(p.b);
   const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
   const int lda = static_cast<int>(p.lda), ldb = static_cast<int>(p.ldb), ldc = static_cast<int>(p.ldc);
@@ -52,15 +52,15 @@ void by_columns(Function* sgemm, const Product& p, const Real* a, const Real* b,
 
 std::vector<Library> libraries() {
   std::vector<Library> all;
-  all.push_back({"OpenBLAS", [](const Product& p, const Real* a, const Real* b, Real* c) {
+  all.push_back({"OpenBLAS", [](const StepProduct& p, const Real* a, const Real* b, Real* c) {
                    blas::library_gemm(p.a, p.b, p.m, p.n, p.k, 1, a, p.lda, b, p.ldb, 0, c, p.ldc);
                  }});
-  all.push_back({"oneDNN", [](const Product& p, const Real* a, const Real* b, Real* c) {
+  all.push_back({"oneDNN", [](const StepProduct& p, const Real* a, const Real* b, Real* c) {
                    const auto size = [](std::size_t x) { return static_cast<dnnl_dim_t>(x); };
                    dnnl_sgemm(transpose_letter(p.a), transpose_letter(p.b), size(p.m), size(p.n), size(p.k), 1, a,
                               size(p.lda), b, size(p.ldb), 0, c, size(p.ldc));
                  }});
-  all.push_back({"libxsmm", [](const Product& p, const Real* a, const Real* b, Real* c) {
+  all.push_back({"libxsmm", [](const StepProduct& p, const Real* a, const Real* b, Real* c) {
                    by_columns(libxsmm_sgemm, p, a, b, c);
                  }});
   void* const blis = dlopen("libblis.so.4", RTLD_NOW | RTLD_LOCAL);
@@ -68,8 +68,8 @@ std::vector<Library> libraries() {
   expect(found != nullptr, "libraries", "there is no BLIS here: {}", dlerror());
   auto* const sgemm = reinterpret_cast<decltype(libxsmm_sgemm)*>(found);
   all.push_back(
-      {"BLIS", [=](const Product& p, const Real* a, const Real* b, Real* c) { by_columns(sgemm, p, a, b, c); }});
-  all.push_back({"surd's kernel", [](const Product& p, const Real* a, const Real* b, Real* c) {
+      {"BLIS", [=](const StepProduct& p, const Real* a, const Real* b, Real* c) { by_columns(sgemm, p, a, b, c); }});
+  all.push_back({"surd's kernel", [](const StepProduct& p, const Real* a, const Real* b, Real* c) {
                    kernels::gemm(p.a == blas::Transpose::yes, p.b == blas::Transpose::yes, p.m, p.n, p.k, 1, a, p.lda,
                                  b, p.ldb, 0, c, p.ldc);
                  }});
@@ -84,7 +84,7 @@ Tensor numbers(std::size_t count) {
 }
 
 /// Throws Error where the results of two libraries differ by more than rounding: what is fast must be right as well.
-void expect_same(const Product& p, const std::string& name, const Real* result, const Real* expected) {
+void expect_same(const StepProduct& p, const std::string& name, const Real* result, const Real* expected) {
   for (std::size_t i = 0; i < p.m; ++i)
     for (std::size_t j = 0; j < p.n; ++j) {
       const Real x = result[i * p.ldc + j], y = expected[i * p.ldc + j];
@@ -95,7 +95,7 @@ void expect_same(const Product& p, const std::string& name, const Real* result, 
 
 /// Seconds that each library takes for the product, at best; in turn, so that a change of the machine's speed meets
 /// all.
-std::vector<double> seconds_of_each(const std::vector<Library>& all, const Product& p, double seconds) {
+std::vector<double> seconds_of_each(const std::vector<Library>& all, const StepProduct& p, double seconds) {
   const Tensor a = numbers(p.elements_of_a()), b = numbers(p.elements_of_b());
   Tensor c, expected = zeros({p.m * p.ldc});
   all.front().multiply(p, a.data(), b.data(), expected.data());
@@ -132,7 +132,7 @@ void print_shape(const std::vector<Library>& all, const BenchShape& shape, doubl
   fmt::print("\n");
   std::vector<double> step(all.size(), 0);
   double operations = 0, of_fastest = 0, as_taken = 0;
-  for (const Product& p : products_of(shape)) {
+  for (const StepProduct& p : products_of(shape)) {
     const std::vector<double> seconds = seconds_of_each(all, p, 0.5);
     std::vector<double> gflops;
     for (std::size_t i = 0; i < all.size(); ++i) {

@@ -265,6 +265,9 @@ TEST_CASE("decoding refuses what it cannot do") {
   const Decoder model(1);
   CHECK_THROWS_AS(decode(model.transformer, sources, {0, 5, 1}), Error);
   CHECK_THROWS_AS(decode(model.transformer, sources, {1, 0, 1}), Error);
+  DecodingArguments no_length{1, 5, 1};
+  no_length.max_lengths.assign(sources.size(), 0);
+  CHECK_THROWS_AS(decode(model.transformer, sources, no_length), Error);
   CHECK_THROWS_AS(decode(model.transformer, sources, {2, 5, -1}), Error);  // see `bound`
   CHECK_THROWS_AS(decode(model.transformer, {{4, 2}, {}}, {1, 5, 1}), Error);
   CHECK(decode(model.transformer, {}, {1, 5, 1}).empty());

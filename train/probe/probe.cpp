@@ -1,5 +1,7 @@
 #include "train/probe/probe.hpp"
 
+#include <cmath>
+
 namespace surd {
 
 void Probe::clear() {
@@ -14,6 +16,7 @@ Observer* Probe::watch(std::size_t index, const Batch& batch) {
 }
 
 void Probe::noise(const GradientNoise& noise) {
+  if (!std::isfinite(noise.squared_norm) || !std::isfinite(noise.trace)) return;
   update_->record("model", "gradient", "squared_norm", noise.squared_norm);
   update_->record("model", "gradient", "noise_trace", noise.trace);
   if (noise.squared_norm > 0 && noise.trace > 0) update_->record("model", "gradient", "noise_scale", noise.scale());

@@ -47,7 +47,7 @@ TrainState state_from(const JsonObject& json) {
   if (!json.is_null("best")) state.best = json.real("best");
   state.best_update = json.count("best_update");
   state.evaluations_without_improvement = json.count("evaluations_without_improvement");
-  if (json.has("evaluations_good_enough"))  // written by an older version
+  if (json.has("evaluations_good_enough"))  // not written by older versions
     state.evaluations_good_enough = json.count("evaluations_good_enough");
   state.finished = json.truth("finished");
   return state;

@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <set>
+#include <string_view>
 
 namespace surd {
 namespace {
@@ -32,12 +34,15 @@ std::string little_endian(std::uint64_t value) {
 }
 
 /// Hash of the file with the checksum's digits, at `digits`, taken as zeros.
-std::string checksum(std::string& bytes, std::size_t digits) {
-  const std::string stored = bytes.substr(digits, checksum_digits);
-  bytes.replace(digits, checksum_digits, checksum_digits, '0');
-  std::string hash = fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
-  bytes.replace(digits, checksum_digits, stored);
-  return hash;
+std::string checksum(const std::string& bytes, std::size_t digits) {
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
+  XXH3_64bits_reset(state.get());
+  const auto add = [&](std::string_view part) { XXH3_64bits_update(state.get(), part.data(), part.size()); };
+  const std::string_view file = bytes;
+  add(file.substr(0, digits));
+  add(std::string(checksum_digits, '0'));
+  add(file.substr(digits + checksum_digits));
+  return fmt::format("{:016x}", XXH3_64bits_digest(state.get()));
 }
 
 /// IEEE 754 binary16.
@@ -208,8 +213,7 @@ TensorFile decode_safetensors(const std::string& bytes, const std::string& name)
     const std::size_t found = bytes.find(checksum_prefix);
     reader.require(found != std::string::npos, "the checksum is not where it was written; the file is damaged");
     const std::size_t at = found + std::strlen(checksum_prefix);
-    std::string copy = bytes;
-    reader.require(at + checksum_digits <= bytes.size() && checksum_kind + checksum(copy, at) == stored->second,
+    reader.require(at + checksum_digits <= bytes.size() && checksum_kind + checksum(bytes, at) == stored->second,
                    "the checksum does not match; the file is damaged");
   }
   return file;

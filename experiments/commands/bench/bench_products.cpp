@@ -17,7 +17,7 @@ constexpr auto no = blas::Transpose::no;
 constexpr auto yes = blas::Transpose::yes;
 
 /// What makes two products the same kind.
-auto kind(const Product& p) { return std::tie(p.a, p.b, p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.of_short_head); }
+auto kind(const StepProduct& p) { return std::tie(p.a, p.b, p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.of_short_head); }
 
 }  // namespace
 
@@ -44,20 +44,20 @@ StepProducts::StepProducts(const BenchShape& shape) {
 
 char transpose_letter(blas::Transpose transpose) { return transpose == no ? 'N' : 'T'; }
 
-std::string Product::computed_by() const {
+std::string StepProduct::computed_by() const {
   return of_short_head ? "head kernel" : blas::by_kernel(a, b, m, n, k) ? "kernel" : "library";
 }
 
-std::string Product::name() const {
+std::string StepProduct::name() const {
   return fmt::format("{}{} {} x {} x {}", transpose_letter(a), transpose_letter(b), m, n, k);
 }
 
-std::vector<Product> products_of(const BenchShape& shape) {
+std::vector<StepProduct> products_of(const BenchShape& shape) {
   const StepProducts sizes(shape);
-  std::vector<Product> products;
-  const auto add = [&](const Product& product) {
+  std::vector<StepProduct> products;
+  const auto add = [&](const StepProduct& product) {
     const auto same = std::find_if(products.begin(), products.end(),
-                                   [&](const Product& other) { return kind(other) == kind(product); });
+                                   [&](const StepProduct& other) { return kind(other) == kind(product); });
     if (same == products.end())
       products.push_back(product);
     else
@@ -70,7 +70,7 @@ std::vector<Product> products_of(const BenchShape& shape) {
   }
   const std::size_t d = shape.d_model, head = d / shape.heads;
   for (const auto& [queries, keys, modules] : sizes.attentions) {
-    const std::size_t row = (keys + 15) / 16 * 16, count = 2 * modules * shape.batch_size * shape.heads;
+    const std::size_t row = kernels::row_of_scores(keys), count = 2 * modules * shape.batch_size * shape.heads;
     const bool is_short = kernels::is_short_head({queries, keys, head, head, row, 1});
     add({no, yes, queries, keys, head, d, d, row, count, is_short});  // Q K^T, dO V^T
     add({no, no, queries, head, keys, row, d, d, count, is_short});   // P V, dS K

@@ -28,7 +28,7 @@ struct StepProducts {
 
 /// op(A) [m, k] times op(B) [k, n], as a step makes it `count` times: of whole matrices, or of a head's columns of
 /// wider ones, whose scores have rows of whole registers.
-struct Product {
+struct StepProduct {
   blas::Transpose a, b;
   std::size_t m, n, k, lda, ldb, ldc, count;
   bool of_short_head = false;  ///< which kernels/attention.hpp computes as a whole, in registers
@@ -46,7 +46,7 @@ struct Product {
 char transpose_letter(blas::Transpose transpose);
 
 /// Those of a step, each kind once.
-std::vector<Product> products_of(const BenchShape& shape);
+std::vector<StepProduct> products_of(const BenchShape& shape);
 
 /// The matrix products of one training step and nothing else: forward, and the two of backward, of every projection, of
 /// attention head by head, and of the output. The BLAS library computes them all, while a step may use kernels::gemm

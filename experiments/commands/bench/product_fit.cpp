@@ -47,7 +47,7 @@ KernelShare fitted_share(KernelShare ProductRules::*kind, const std::vector<Time
     ProductRules rules{};
     rules.*kind = share;
     const auto seconds = [&](const TimedProduct& timed) {
-      const Product& p = timed.product;
+      const StepProduct& p = timed.product;
       return kind_of(p.a, p.b, p.m, p.k) == kind ? seconds_by_rules(timed, rules) : 0;
     };
     double sum = 0;

@@ -10,7 +10,7 @@ namespace surd {
 
 /// A product, and the seconds that the library and the kernel take for one.
 struct TimedProduct {
-  Product product;
+  StepProduct product;
   double library, kernel;
 };
 

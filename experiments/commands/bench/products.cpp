@@ -29,7 +29,7 @@ struct Speeds {
 };
 
 /// The two in turn, so that a change of the machine's speed meets both.
-Speeds speeds_of(const Product& p, double seconds) {
+Speeds speeds_of(const StepProduct& p, double seconds) {
   const Tensor a = full({p.elements_of_a()}, Real(0.5)), b = full({p.elements_of_b()}, Real(0.25));
   Tensor c(Shape{p.m * p.ldc});
   const auto repeats = static_cast<std::size_t>(std::max(1.0, 1e6 / p.floating_point_operations()));
@@ -53,17 +53,17 @@ Speeds speeds_of(const Product& p, double seconds) {
 }
 
 /// The linear maps of decoding one sentence, by a beam of one and of five.
-std::vector<Product> products_of_decoding(const BenchShape& shape) {
-  std::vector<Product> products;
+std::vector<StepProduct> products_of_decoding(const BenchShape& shape) {
+  std::vector<StepProduct> products;
   for (const StepProducts::Projection& p : StepProducts(shape).projections)
     for (const std::size_t rows : {1, 5})
       products.push_back({blas::no, blas::yes, rows, p.out, p.in, p.in, p.in, p.out, p.count});
   return products;
 }
 
-TimedWork timed(std::string name, const std::vector<Product>& products, double seconds) {
+TimedWork timed(std::string name, const std::vector<StepProduct>& products, double seconds) {
   TimedWork work{std::move(name), {}};
-  for (const Product& p : products) {
+  for (const StepProduct& p : products) {
     if (p.of_short_head) continue;  // neither the library's nor the kernel's
     const Speeds speeds = speeds_of(p, seconds);
     const double giga = p.floating_point_operations() / 1e9;
@@ -121,7 +121,7 @@ int bench_products_command(const BenchProductsArguments& arguments) {
     fmt::print("{}, one thread, GFLOP/s; a loop without memory has {:.0f}; {} ({})\n{:<24} {:>8} {:>8} {:>8}  {}\n",
                shape.name, peak, blas::description(), blas::core_name(), "product (m x n x k)", "library", "kernel",
                "ratio", "a step takes");
-  for (const Product& p : products_of(shape)) {
+  for (const StepProduct& p : products_of(shape)) {
     const Speeds speeds = speeds_of(p, arguments.seconds);
     if (arguments.json)
       fmt::print("{}\n", Json{{"config", shape.name},

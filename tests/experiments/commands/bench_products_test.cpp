@@ -12,7 +12,7 @@ TEST_CASE("the products of a step, each kind counted, are as many operations as 
   for (const BenchShape& shape : bench_shapes()) {
     CAPTURE(shape.name);
     double operations = 0;
-    for (const Product& p : products_of(shape))
+    for (const StepProduct& p : products_of(shape))
       operations += p.floating_point_operations() * static_cast<double>(p.count);
     CHECK(operations == LibraryProducts(shape).floating_point_operations());
   }
@@ -20,9 +20,9 @@ TEST_CASE("the products of a step, each kind counted, are as many operations as 
 
 TEST_CASE("short heads are computed by a kernel of their own") {
   const auto product = [](const char* shape, const char* name) {
-    const std::vector<Product> products = products_of(find_bench_shape(shape));
+    const std::vector<StepProduct> products = products_of(find_bench_shape(shape));
     const auto found =
-        std::find_if(products.begin(), products.end(), [&](const Product& p) { return p.name() == name; });
+        std::find_if(products.begin(), products.end(), [&](const StepProduct& p) { return p.name() == name; });
     REQUIRE(found != products.end());
     return *found;
   };

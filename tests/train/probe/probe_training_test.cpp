@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 // What the probe records of gradients and updates.
 
@@ -155,6 +156,9 @@ TEST_CASE("noise is recorded, its scale where both parts are positive") {
   probe.clear();
   probe.noise({-2, 6});
   CHECK(probe.records().size() == 2);
+  probe.clear();
+  probe.noise({std::numeric_limits<double>::infinity(), 6});
+  CHECK(probe.records().empty());
 }
 
 }  // namespace
