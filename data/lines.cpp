@@ -10,49 +10,88 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <new>
+#include <utility>
 
 namespace surd {
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{1} << 16;
+constexpr std::string_view gzip_magic = "\x1f\x8b";  // RFC 1952, section 2.3.1
 
 bool named_gzip(std::string_view path) { return path.size() >= 3 && path.substr(path.size() - 3) == ".gz"; }
 
 }  // namespace
 
-void LineReader::Close::operator()(gzFile_s* file) const { gzclose(file); }
+void LineReader::Close::operator()(std::FILE* file) const { std::fclose(file); }
+void LineReader::EndInflate::operator()(z_stream_s* stream) const {
+  inflateEnd(stream);
+  delete stream;
+}
 
 LineReader::LineReader(std::string path) : path_(std::move(path)), buffer_(buffer_size) {
-  errno = 0;
-  file_.reset(gzopen(path_.c_str(), "rb"));  // reads plain files as they are
-  if (!file_) throw Error(fmt::format("cannot read '{}': {}", path_, std::strerror(errno == 0 ? ENOMEM : errno)));
-  fill();
-  if (named_gzip(path_) && gzdirect(file_.get()) == 1)
-    throw Error(fmt::format("cannot read '{}': it is not a gzip file", path_));
+  file_.reset(std::fopen(path_.c_str(), "rb"));
+  if (!file_) fail(std::strerror(errno));
+  end_ = read(buffer_);
+  if (std::string_view(buffer_.data(), end_).substr(0, gzip_magic.size()) == gzip_magic)
+    begin_inflating();
+  else if (named_gzip(path_))
+    fail("it is not a gzip file");
   if (std::string_view(buffer_.data(), end_).substr(0, byte_order_mark.size()) == byte_order_mark)
     begin_ = byte_order_mark.size();
 }
 
-void LineReader::fail() const {
-  int code = Z_OK;
-  const char* message = gzerror(file_.get(), &code);
-  const char* what = code == Z_ERRNO ? std::strerror(errno) : code == Z_BUF_ERROR ? "the file is truncated" : message;
-  throw Error(fmt::format("cannot read '{}': {}", path_, what));
+void LineReader::fail(const char* why) const { throw Error(fmt::format("cannot read '{}': {}", path_, why)); }
+
+/// The next bytes of the file as it is, as many as `bytes` takes, fewer at its end.
+std::size_t LineReader::read(std::vector<char>& bytes) {
+  const std::size_t count = std::fread(bytes.data(), 1, bytes.size(), file_.get());
+  if (std::ferror(file_.get()) != 0) fail(std::strerror(errno));
+  return count;
 }
 
-/// Reads the next part of the file into the buffer; false at its end.
-bool LineReader::fill() {
-  const int count = gzread(file_.get(), buffer_.data(), static_cast<unsigned>(buffer_.size()));
-  if (count < 0) fail();
-  if (static_cast<std::size_t>(count) < buffer_.size()) {
-    // A truncated stream gives what there is and then looks like an end, but for this code.
-    int code = Z_OK;
-    gzerror(file_.get(), &code);
-    if (code != Z_OK && code != Z_STREAM_END) fail();
+/// Takes what the buffer holds as the begin of a gzip file.
+void LineReader::begin_inflating() {
+  constexpr int window_bits_of_gzip = 15 + 16;
+  packed_ = std::exchange(buffer_, std::vector<char>(buffer_size));
+  auto stream = std::make_unique<z_stream>();
+  if (inflateInit2(stream.get(), window_bits_of_gzip) != Z_OK) throw std::bad_alloc();
+  stream_.reset(stream.release());
+  stream_->next_in = reinterpret_cast<Bytef*>(packed_.data());
+  stream_->avail_in = static_cast<uInt>(end_);
+  fill();
+}
+
+/// The next bytes of a gzip file's text, as zlib's gzread() would give them; but what follows its last member is an
+/// error here: another one with a damaged head would be lost without a word.
+std::size_t LineReader::inflate_next() {
+  stream_->next_out = reinterpret_cast<Bytef*>(buffer_.data());
+  stream_->avail_out = static_cast<uInt>(buffer_.size());
+  while (stream_->avail_out > 0) {
+    if (stream_->avail_in == 0) {
+      stream_->next_in = reinterpret_cast<Bytef*>(packed_.data());
+      stream_->avail_in = static_cast<uInt>(read(packed_));
+    }
+    if (stream_->avail_in == 0) {
+      if (!member_ended_) fail("the file is truncated");
+      break;
+    }
+    if (member_ended_) inflateReset(stream_.get());
+    const bool first = member_ended_;
+    const int state = inflate(stream_.get(), Z_NO_FLUSH);
+    if (state == Z_MEM_ERROR) throw std::bad_alloc();
+    if (state != Z_OK && state != Z_STREAM_END)
+      fail(first ? "what follows a gzip file in it is none" : stream_->msg == nullptr ? "damaged" : stream_->msg);
+    member_ended_ = state == Z_STREAM_END;
   }
+  return buffer_.size() - stream_->avail_out;
+}
+
+/// Reads the next part of the text into the buffer; false at its end.
+bool LineReader::fill() {
   begin_ = 0;
-  end_ = static_cast<std::size_t>(count);
-  return count > 0;
+  end_ = stream_ ? inflate_next() : read(buffer_);
+  return end_ > 0;
 }
 
 /// Reads up to the next newline or the end of the file; false when there is nothing left.

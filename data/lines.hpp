@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
-struct gzFile_s;
+struct z_stream_s;
 
 namespace surd {
 
@@ -13,8 +14,8 @@ namespace surd {
 /// CRLF are dropped; the last line may lack its newline.
 ///
 /// Every member throws Error naming the file: when it cannot be opened or read, is named .gz and is not gzip, or is a
-/// damaged or truncated gzip file. next() also throws "file:line:byte: ..." on invalid UTF-8 (both from 1) and
-/// "file:line: ..." on a line longer than `longest_line`.
+/// gzip file that is damaged, truncated or followed by something else. next() also throws "file:line:byte: ..." on
+/// invalid UTF-8 (both from 1) and "file:line: ..." on a line longer than `longest_line`.
 class LineReader {
  public:
   static constexpr std::size_t longest_line = std::size_t{1} << 20;  ///< bytes
@@ -30,17 +31,26 @@ class LineReader {
 
  private:
   struct Close {
-    void operator()(gzFile_s* file) const;
+    void operator()(std::FILE* file) const;
+  };
+  struct EndInflate {
+    void operator()(z_stream_s* stream) const;
   };
 
+  std::size_t read(std::vector<char>& bytes);
+  void begin_inflating();
+  std::size_t inflate_next();
   bool fill();
   bool read_line(std::string& line);
-  [[noreturn]] void fail() const;
+  [[noreturn]] void fail(const char* why) const;
 
   std::string path_;
-  std::unique_ptr<gzFile_s, Close> file_;
-  std::vector<char> buffer_;
-  std::size_t begin_ = 0;  // unread part of the buffer
+  std::unique_ptr<std::FILE, Close> file_;
+  std::unique_ptr<z_stream_s, EndInflate> stream_;  // of a gzip file
+  bool member_ended_ = false;                       // of such a file, and what follows is another one's head
+  std::vector<char> packed_;                        // what is next of it
+  std::vector<char> buffer_;                        // what is next of the text
+  std::size_t begin_ = 0;                           // unread part of the buffer
   std::size_t end_ = 0;
   std::size_t line_number_ = 0;
 };

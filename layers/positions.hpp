@@ -44,7 +44,7 @@ struct SinusoidalOptions {
   void fields(Fields& f) {
     f("layout", layout, "order of the sine and cosine columns");
     f("denominator", denominator, "of the exponent i / denominator of the wavelengths");
-    f("offset", offset, "position number of the first token");
+    f("offset", offset, "position number of the first token", between(0, 10'000'000));
     f("scale", scale, "factor on the encoding, over d_model");
     f("centred", centred, "remove the encoding's mean over the first `centred_length` positions");
     f("centred_length", centred_length, "positions that mean is taken over", at_least(1),

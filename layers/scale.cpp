@@ -16,7 +16,7 @@ std::string_view trimmed(std::string_view text) {
 std::optional<double> number(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || !is_computable(value)) return std::nullopt;
   return value;
 }
 

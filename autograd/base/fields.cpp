@@ -43,6 +43,11 @@ std::string Range::text() const {
   return "";
 }
 
+bool is_computable(double value) {
+  using Float = std::numeric_limits<float>;
+  return value == 0 || (std::abs(value) >= Float::min() && std::abs(value) <= Float::max());
+}
+
 Range at_least(double low) { return {low}; }
 Range above(double low) { return {low, std::numeric_limits<double>::infinity(), false}; }
 Range between(double low, double high) { return {low, high}; }
@@ -109,6 +114,11 @@ class Check : public Fields {
     if (field.read)
       expect(field.range.holds(value), where_, "{} must be {}; got {}", field.name, field.range.text(), value);
   }
+  void real_number(const Field& field, double value) {
+    number(field, value);
+    if (field.read && !std::isinf(value))
+      expect(is_computable(value), where_, "{} must be {}; got {}", field.name, computable_text, value);
+  }
   void nested(const Field& field, const std::string& element, const std::function<void(Fields&)>& members) {
     if (!field.read) return;
     // A choice may spread its fields over the group it stands in; it has no name then.
@@ -118,13 +128,13 @@ class Check : public Fields {
 
   void visit(const Field&, bool&) override {}
   void visit(const Field& field, std::size_t& value) override { number(field, static_cast<double>(value)); }
-  void visit(const Field& field, double& value) override { number(field, value); }
+  void visit(const Field& field, double& value) override { real_number(field, value); }
   void visit(const Field&, std::string&) override {}
   void visit(const Field& field, std::optional<std::size_t>& value) override {
     if (value) number(field, static_cast<double>(*value));
   }
   void visit(const Field& field, std::optional<double>& value) override {
-    if (value) number(field, *value);
+    if (value) real_number(field, *value);
   }
   void visit(const Field&, Word&) override {}
   void visit(const Field&, std::vector<std::string>&) override {}

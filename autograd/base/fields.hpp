@@ -41,6 +41,10 @@ Range above(double low);
 Range between(double low, double high);
 Range fraction();  ///< [0, 1), e.g. a dropout rate
 
+/// Whether a model can compute with the number: as a float it is not 0 unless it is 0, and not infinite.
+bool is_computable(double value);
+inline constexpr const char* computable_text = "0 or of a size from 1.2e-38 to 3.4e38";
+
 /// Attribute of a field that is read only while other options have certain values.
 struct When {
   bool holds;

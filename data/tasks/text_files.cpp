@@ -53,7 +53,7 @@ TextFormat TextFilesOptions::format() const {
 
 void file_field(Fields& f, const char* name, std::string& path, const char* help) {
   f(name, path, help);
-  f.rule(!path.empty(), name, "is required: name a file, for example data/train.de");
+  f.rule(!path.empty(), name, fmt::format("is required: name a file, for example data/{}.txt", name));
 }
 
 template <class Read>

@@ -70,7 +70,7 @@ int average_command(const AverageArguments& arguments) {
   expect_replaceable(to);
   const auto paths = as_usage([&] { return chosen(arguments, checkpoints, folder.checkpoints()); });
   const OpenRun run(arguments.run, paths.front());  // looks whether it is of this run's model; the others are like it
-  const auto updates = as_usage([&] { return average_checkpoints(paths, to); });
+  const auto updates = average_checkpoints(paths, to);
   fmt::print("{}\nmean of {} checkpoints, after updates {}\n", to, updates.size(), fmt::join(updates, ", "));
   return exit_done;
 }

@@ -76,6 +76,10 @@ int eval_command(const EvalArguments& arguments) {
   const Corpus corpus = run.config.task.make()->load(run.config.seed);
   const Dataset dataset(corpus, run.codec);
   const auto* pairs = as_usage([&] { return &dataset.split(arguments.split); });
+  if (const RunFolder folder(arguments.run); path_exists(folder.data())) {
+    const std::string changes = folder.changed_data(corpus, {arguments.split});
+    if (!changes.empty()) Console().warn("the data are not those that the run was begun with:" + changes);
+  }
   for (std::size_t i = 0; i < pairs->size(); ++i)
     expect_fits(run, fmt::format("pair {} of {}", i + 1, arguments.split),
                 run.model.transformer().sequence_length((*pairs)[i].source.size(), (*pairs)[i].target.size() + 1));

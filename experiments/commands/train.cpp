@@ -157,6 +157,7 @@ int train_with_ranks(const TrainArguments& arguments) {
 }  // namespace
 
 int train_command(const TrainArguments& arguments) {
+  expect_usage(arguments.ranks || !arguments.rank_timeout.seconds, "--rank-timeout", "needs --ranks");
   return arguments.ranks ? train_with_ranks(arguments) : train_in_folder(arguments, nullptr);
 }
 

@@ -127,11 +127,15 @@ void RunFolder::begin(const std::string& config_text, const std::string& origin_
   write_file_atomically(config(), config_text);
 }
 
+std::string RunFolder::changed_data(const Corpus& corpus, const std::vector<std::string>& splits) const {
+  return difference(parse_fingerprint(read_file(data()), data()), fingerprint(corpus), splits);
+}
+
 void RunFolder::expect_same_data(const Corpus& corpus, const std::vector<std::string>& splits) const {
   expect(path_exists(data()), data(),
          "is missing, so nobody can tell whether the data are still the same; put it back, or train into another "
          "folder by --out");
-  const std::string changes = difference(parse_fingerprint(read_file(data()), data()), fingerprint(corpus), splits);
+  const std::string changes = changed_data(corpus, splits);
   expect_usage(
       changes.empty(), path,
       "the data are not those that the run was begun with, so it cannot go on with them:{}\nput the files back "

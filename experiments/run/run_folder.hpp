@@ -89,6 +89,9 @@ struct RunFolder {
   /// origin.json; "" = there is none. Throws Error.
   void begin(const std::string& config, const std::string& origin, const Corpus& corpus, const TextCodec& codec,
              const UnknownShares& unknown) const;
+  /// Which of these splits are not what they were when the run was begun, a line each. Throws Error where data.json is
+  /// missing or damaged.
+  std::string changed_data(const Corpus& corpus, const std::vector<std::string>& splits) const;
   /// Throws UsageError where one of these splits is not what it was when the run was begun, and Error where that cannot
   /// be told because data.json is missing or damaged.
   void expect_same_data(const Corpus& corpus, const std::vector<std::string>& splits) const;

@@ -80,6 +80,14 @@ TEST_CASE("a gzip file cut at any byte, or damaged, is an error") {
   damaged[damaged.size() - 6] ^= 1;  // in the checksum
   CHECK_THROWS_AS(read_lines(directory.write("damaged.gz", damaged)), Error);
 
+  std::string damaged_head = packed;
+  damaged_head[0] ^= 1;
+  for (const std::string& behind : {damaged_head, std::string("more")}) {
+    const std::string followed = directory.write("followed.gz", packed + behind);
+    CHECK_THROWS_WITH_AS(read_lines(followed),
+                         ("cannot read '" + followed + "': what follows a gzip file in it is none").c_str(), Error);
+  }
+
   const std::string plain = directory.write("plain.gz", content);
   CHECK_THROWS_WITH_AS(read_lines(plain), ("cannot read '" + plain + "': it is not a gzip file").c_str(), Error);
 }

@@ -23,7 +23,8 @@ TEST_CASE("a chosen task loads with its default options") {
     CHECK(corpus.split("train").pairs.size() == 20000);
   }
   CHECK_THROWS_WITH_AS(Choice<Task()>(tasks(), "parallel_text").make(),
-                       "parallel_text: train_source is required: name a file, for example data/train.de", Error);
+                       "parallel_text: train_source is required: name a file, for example data/train_source.txt",
+                       Error);
 }
 
 TEST_CASE("a split is found by its name") {

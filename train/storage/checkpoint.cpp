@@ -127,9 +127,9 @@ void Checkpoints::expect_space(const ParameterSet& parameters, const Optimizer& 
   const auto megabytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
   if (needed <= held || needed - held <= available) return;
   throw NoSpace(fmt::format(
-      "{}: the run's checkpoints need {:.1f} MB ({} kept, the best and one being written, {:.1f} MB each), but {:.1f} "
-      "MB are free; make room, or use another --out or a smaller train.keep_checkpoints",
-      folder_, megabytes(needed), keep_, megabytes(one), megabytes(available)));
+      "{}: the run's checkpoints need {:.1f} MB more ({} kept, the best and one being written, {:.1f} MB each), but "
+      "{:.1f} MB are free; make room, or use another --out or a smaller train.keep_checkpoints",
+      folder_, megabytes(needed - held), keep_, megabytes(one), megabytes(available)));
 }
 
 std::string Checkpoints::best_file() const { return (fs::path(folder_) / "best.safetensors").string(); }

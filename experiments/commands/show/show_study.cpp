@@ -42,7 +42,7 @@ void print_study_as_json(const std::string& path, const Study& study, const Anal
 
 void print_makers(const NamedTexts& facts) {
   fmt::print("\nMade by\n");
-  constexpr std::size_t width = 14;
+  constexpr std::size_t width = 16;
   for (const auto& [name, value] : facts)
     fmt::print("{}", wrapped(value, fmt::format("  {:<{}}", name, width), std::string(width + 2, ' '), screen_width));
 }

@@ -212,8 +212,11 @@ void StudyReader::check_selector(const YamlNode& node, const Study& study, const
         levels.push_back(level.name);
     }
     const bool known = child.kind == YamlNode::Kind::scalar && includes(levels, child.text);
-    require(known || (child.key != "regime" && wrong_levels(study)), child.origin, path,
-            fmt::format("axis '{}' has no level {}{}", child.key, child.described(), not_among(child.text, levels)));
+    require(
+        known || (child.key != "regime" && wrong_levels(study)), child.origin, path,
+        child.kind == YamlNode::Kind::scalar
+            ? fmt::format("axis '{}' has no level {}{}", child.key, child.described(), not_among(child.text, levels))
+            : fmt::format("axis '{}' takes one level, not {}", child.key, child.described()));
     require(child.key != "regime" || child.text != "tuned" || study.tuning || unread("tuning"), child.origin, path,
             "the study has no tuning; add 'tuning', or compare arms in the shared regime");
   }

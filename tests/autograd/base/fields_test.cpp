@@ -106,6 +106,9 @@ TEST_CASE("check_options names the place, the field and the rule") {
   CHECK(message([](O o) { o.limit = 0; }) == "model.thing: limit must be at least 1; got 0");
   CHECK(message([](O o) { o.limit = 1; }) == "");
   CHECK(message([](O o) { o.clip = 0.0; }) == "model.thing: clip must be greater than 0; got 0");
+  for (const double beyond : {1e-46, 1e39})  // 0 and infinity as a float
+    CHECK(message([&](O o) { o.clip = beyond; }) ==
+          fmt::format("model.thing: clip must be 0 or of a size from 1.2e-38 to 3.4e38; got {}", beyond));
   CHECK(message([](O o) { o.width = 6; }) == "model.thing: width must be a multiple of 4; it is 6");
 }
 

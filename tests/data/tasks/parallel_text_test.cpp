@@ -136,8 +136,8 @@ TEST_CASE("missing files and splits without a pair are errors") {
           .c_str(),
       Error);
   files.options.test_target = "";
-  CHECK_THROWS_WITH_AS(files.load(), "parallel_text: test_target is required: name a file, for example data/train.de",
-                       Error);
+  CHECK_THROWS_WITH_AS(files.load(),
+                       "parallel_text: test_target is required: name a file, for example data/test_target.txt", Error);
 }
 
 TEST_CASE("the vocabulary follows the options") {

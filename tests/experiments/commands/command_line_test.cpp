@@ -72,6 +72,15 @@ TEST_CASE("train, then eval, translate, score, samples and compare") {
   CHECK(scored["total"].get<double>() == doctest::Approx(total));
   CHECK(total < 0);
 
+  write_file_atomically(place.run + "/data.json", [&] {
+    auto data = nlohmann::json::parse(read_file(place.run + "/data.json"));
+    data["valid"]["xxh3"] = std::string(16, '0');
+    return data.dump();
+  }());
+  CHECK_FALSE(contains(program("eval " + place.run).output, "warning"));
+  CHECK(contains(program("eval " + place.run + " --split valid").output,
+                 "the data are not those that the run was begun with:\n  valid: other text in its"));
+
   CHECK(contains(program("samples " + place.run + " --count 2").output, "reference"));
   CHECK(contains(program("compare " + place.run).output, "valid loss"));
 }
