@@ -50,7 +50,7 @@ std::size_t LineReader::read(std::vector<char>& bytes) {
   return count;
 }
 
-/// Takes what the buffer holds as the begin of a gzip file.
+/// Takes what the buffer holds as the beginning of a gzip file.
 void LineReader::begin_inflating() {
   constexpr int window_bits_of_gzip = 15 + 16;
   packed_ = std::exchange(buffer_, std::vector<char>(buffer_size));
@@ -76,12 +76,14 @@ std::size_t LineReader::inflate_next() {
       if (!member_ended_) fail("the file is truncated");
       break;
     }
-    if (member_ended_) inflateReset(stream_.get());
-    const bool first = member_ended_;
+    const bool at_head = member_ended_;
+    if (at_head) inflateReset(stream_.get());
     const int state = inflate(stream_.get(), Z_NO_FLUSH);
     if (state == Z_MEM_ERROR) throw std::bad_alloc();
     if (state != Z_OK && state != Z_STREAM_END)
-      fail(first ? "what follows a gzip file in it is none" : stream_->msg == nullptr ? "damaged" : stream_->msg);
+      fail(at_head                   ? "what follows a gzip file in it is none"
+           : stream_->msg == nullptr ? "it is damaged"
+                                     : stream_->msg);
     member_ended_ = state == Z_STREAM_END;
   }
   return buffer_.size() - stream_->avail_out;
