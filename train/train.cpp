@@ -160,8 +160,9 @@ void TrainOptions::fields(Fields& f) {
   const std::size_t evaluations = 1 + (updates - 1) / evaluate_every;  // the last at the end
   f.rule(!stop_at || stop_after <= evaluations, "stop_after",
          "are more evaluations than the run has; train longer, or evaluate more often");
-  f.rule(metric != Metric::sequence_accuracy || evaluate_sequences > 0, "metric",
-         "sequence_accuracy needs evaluate_sequences above 0; set evaluate_sequences: 200, or another metric");
+  f.rule(
+      metric != Metric::sequence_accuracy || evaluate_sequences > 0, "metric",
+      "can be sequence_accuracy only if evaluate_sequences is above 0; set evaluate_sequences: 200, or another metric");
   f.rule(metric != Metric::bleu || evaluate_bleu, "metric", "bleu needs evaluate_bleu: true");
   f.rule(!evaluate_bleu || evaluate_sequences > 0, "evaluate_bleu",
          "needs evaluate_sequences above 0; set evaluate_sequences: 200");

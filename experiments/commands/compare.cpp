@@ -1,4 +1,6 @@
 #include "experiments/commands/command.hpp"
+#include "experiments/config/settings.hpp"
+#include "experiments/config/yaml_document.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
@@ -14,6 +16,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace surd {
 namespace {
@@ -25,6 +28,7 @@ struct CompareArguments {
 };
 
 struct ComparedRun {
+  std::string folder, seed;
   Settings settings;
   bool finished = false;
   bool diverged = false;
@@ -50,6 +54,8 @@ ComparedRun read_run(const std::string& path) {
   const RunFolder folder(path);
   folder.expect_trained();
   ComparedRun run;
+  run.folder = path;
+  run.seed = settings_of(YamlDocument::load(folder.config()).root())["seed"];
   run.settings = settings_without_seed(folder);
   expect(path_exists(folder.summary()), folder.summary(), "is not there; has the run ended?");
   const JsonObject summary = folder.read_summary();
@@ -145,6 +151,11 @@ int compare_command(const CompareArguments& arguments) {
     }
   }
   expect(!runs.empty(), "compare", "none of the folders is a run that has ended; --resume goes on with one");
+  std::map<std::pair<Settings, std::string>, std::string> known;
+  for (const ComparedRun& run : runs)
+    if (const auto [same, is_new] = known.emplace(std::pair(run.settings, run.seed), run.folder); !is_new)
+      console.warn(fmt::format("{} has the settings and the seed of {}: they count as two, and are one run made twice",
+                               run.folder, same->second));
   const std::vector<std::string> paths = differing(runs);
 
   std::map<std::vector<std::string>, std::vector<const ComparedRun*>> groups;

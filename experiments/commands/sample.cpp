@@ -1,7 +1,7 @@
 #include "train/sampling.hpp"
 
+#include "autograd/base/utf8.hpp"
 #include "autograd/blas.hpp"
-#include "data/text.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/sentences.hpp"
 #include "experiments/program/exit_code.hpp"
@@ -78,10 +78,8 @@ int sample_command(const SampleArguments& arguments) {
   const OpenRun run(arguments.run, arguments.checkpoint);
   expect_usage(run.codec.one_sided(), arguments.run,
                "is of a task with sources, which it translates: surd translate, or surd samples for some of a split");
-  const std::vector<std::string> tokens = as_usage([&] {
-    expect_utf8(arguments.prompt);
-    return run.codec.target_tokens_of_text(arguments.prompt);
-  });
+  expect_usage(!find_invalid_utf8(arguments.prompt), "--prompt", "is not UTF-8");
+  const std::vector<std::string> tokens = as_usage([&] { return run.codec.target_tokens_of_text(arguments.prompt); });
   const Transformer& model = run.model.transformer();
   expect_usage(tokens.size() < model.max_length(), "--prompt",
                "{} tokens; the model has place for {}, and one to write", tokens.size(), model.max_length() - 1);

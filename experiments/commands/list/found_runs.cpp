@@ -178,7 +178,7 @@ FoundRun found_run(const std::string& path) {
 }
 
 std::vector<FoundRun> find_runs(const std::string& folder) {
-  expect_usage(is_folder(folder), folder, "there is no such folder; name one that runs were made in");
+  expect_usage(is_folder(folder), folder, "is no folder; name one that runs were made in");
   std::vector<FoundRun> all;
   look_into(folder, folder, all);
   return all;

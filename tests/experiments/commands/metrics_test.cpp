@@ -124,6 +124,9 @@ TEST_CASE("BLEU is the same in training, in eval and of the translations themsel
   const Outcome of_seeds = program("compare " + run + " " + run + "-2");
   CHECK(of_seeds.exit_code == 0);
   CHECK(contains(of_seeds.output, "2/2"));
+  CHECK_FALSE(contains(of_seeds.output, "made twice"));
+  std::filesystem::copy(run, run + "-3", std::filesystem::copy_options::recursive);
+  CHECK(contains(program("compare " + run + " " + run + "-3").output, "they count as two, and are one run made twice"));
   const std::string translations = shell(SURD_EXECUTABLE " translate --checkpoint last " + run + " < " + source).output;
   const auto of_file = nlohmann::json::parse(
       program("bleu --json " + folder.write("t", translations) + " --reference " + target).output);

@@ -136,7 +136,7 @@ FileSystemCheck visibility(const Scratch& scratch) {
 }  // namespace
 
 std::vector<FileSystemCheck> check_file_system(const std::string& folder) {
-  expect_usage(is_folder(folder), folder, "there is no such folder");
+  expect_usage(is_folder(folder), folder, "is no folder");
   const Scratch scratch(folder);
   std::vector<FileSystemCheck> checks;
   checks.push_back(race("create", "made a file of one name",
