@@ -2,6 +2,7 @@
 
 #include "experiments/config/settings.hpp"
 #include "experiments/config/yaml_document.hpp"
+#include "experiments/program/text_format.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "experiments/study/execution/run_files.hpp"
 #include "experiments/study/execution/workers/leases.hpp"
@@ -26,8 +27,14 @@ void wait_for(const std::string& run) {
     const std::vector<std::string> names = names_in(run);
     return !path_exists(run) || std::find(names.begin(), names.end(), outcome) != names.end();
   };
-  for (const auto begin = Leases::steady_clock(); stale() && Leases::steady_clock() - begin < most;)
+  bool told = false;
+  for (const auto begin = Leases::steady_clock(); stale() && Leases::steady_clock() - begin < most;) {
+    if (!told && Leases::steady_clock() - begin > Leases::Seconds(1)) {
+      to_stderr("{}: waiting for the file server to show its {}, at most {:.0f} s\n", run, outcome, most.count());
+      told = true;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
 }
 
 }  // namespace
