@@ -43,8 +43,8 @@ std::string description();
 std::string core_name();
 
 /// Largest error of library_gemm and kernels::gemm, divided by the length of the inner axis, over transpositions and a
-/// set of shapes that are packed and cut into blocks in each way; the factors are in [-1, 1]. A sound build stays below
-/// self_test_tolerance. Takes about two milliseconds.
+/// set of shapes, some of which have B packed or the inner axis cut into blocks; the factors are in [-1, 1]. A sound
+/// build stays below self_test_tolerance. Takes about two milliseconds.
 double self_test_error();
 double self_test_tolerance();
 
