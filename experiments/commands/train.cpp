@@ -4,11 +4,11 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/config/report_errors.hpp"
 #include "experiments/config/settings.hpp"
-#include "experiments/config/yaml_document.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_training.hpp"
+#include "experiments/run/trained_with.hpp"
 #include "experiments/study/file/file_kind.hpp"
 #include "train/ranks/mpi_transport.hpp"
 #include "train/storage/checkpoint.hpp"
@@ -35,19 +35,14 @@ bool is_finished(const RunFolder& folder) {
   return summary.is_object() && summary.contains("finished") && summary["finished"] == true;
 }
 
-/// What may change when a run goes on: when it ends.
-constexpr const char* keys_of_end[] = {"train.updates", "train.minutes", "train.patience", "train.stop_at",
-                                       "train.stop_after"};
-
 /// The settings in which the config differs from the one that the run was begun with, a line each. Throws UsageError
 /// where they are others than those of its end.
 std::vector<SettingChange> changed_end(const RunFolder& folder, const RunConfig& config) {
-  const auto settings = [](const RunConfig& of) { return settings_of(YamlDocument::parse(to_yaml(of), "").root()); };
   // Read as a config, so that keys that came with a newer version have their defaults.
-  Settings before = settings(load_config(folder.config())), after = settings(config);
+  Settings before = settings_of(load_config(folder.config())), after = settings_of(config);
   std::vector<SettingChange> changes = setting_changes(before, after);
   const std::string text = difference(before, after);
-  for (const char* key : keys_of_end) {
+  for (const std::string& key : keys_of_end()) {
     before.erase(key);
     after.erase(key);
   }
@@ -55,7 +50,7 @@ std::vector<SettingChange> changed_end(const RunFolder& folder, const RunConfig&
       before == after, folder.path,
       "the config differs from the run's, so the run cannot go on with it:{}\ngo on with the run's own config (surd "
       "train {} --out {} --resume), or name another folder by --out; only {} may change",
-      text, folder.config(), folder.path, fmt::join(keys_of_end, ", "));
+      text, folder.config(), folder.path, fmt::join(keys_of_end(), ", "));
   return changes;
 }
 

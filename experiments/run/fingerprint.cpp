@@ -25,6 +25,8 @@ std::string hash_of(const std::vector<TextPair>& pairs) {
 
 }  // namespace
 
+std::string hash_of(const std::string& text) { return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size())); }
+
 Fingerprint fingerprint(const Corpus& corpus) {
   Fingerprint result;
   for (const Split& split : corpus.splits) result[split.name] = {split.pairs.size(), hash_of(split.pairs)};

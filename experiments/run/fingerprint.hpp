@@ -10,10 +10,13 @@
 
 namespace surd {
 
+/// XXH3 of a text, as 16 hexadecimal digits.
+std::string hash_of(const std::string& text);
+
 /// What a split held when a run was begun.
 struct SplitFingerprint {
   std::uint64_t pairs = 0;
-  std::string hash;  ///< XXH3 of its text, 16 hexadecimal digits
+  std::string hash;  ///< of its text
 
   bool operator==(const SplitFingerprint& other) const { return pairs == other.pairs && hash == other.hash; }
 };

@@ -3,6 +3,7 @@
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/fingerprint.hpp"
+#include "experiments/run/trained_with.hpp"
 #include "train/storage/checkpoint.hpp"
 
 #include <fcntl.h>
@@ -31,7 +32,7 @@ RunOrigin origin_of(const ConfigFile& config, const std::string& file, const std
   if (origin.extends.empty()) return origin;
   try {
     const RunConfig alone = load_config(origin.extends.front());
-    origin.extended = settings_of(YamlDocument::parse(to_yaml(alone), origin.extends.front()).root());
+    origin.extended = settings_of(alone);
   } catch (const ConfigError&) {  // alone it is no config: what every config needs it leaves to those that extend it
   }
   return origin;
@@ -208,7 +209,7 @@ RunFolder begun_folder(const std::string& path) {
 }
 
 /// Sets the parameters to those of the checkpoint that a person named.
-void load_checkpoint(const RunFolder& folder, const RunConfig& config, const std::string& name,
+void load_checkpoint(const RunFolder& folder, const RunConfig& config, const TextCodec& codec, const std::string& name,
                      ParameterSet& parameters) {
   const Checkpoints checkpoints(folder.checkpoints(), config.train.keep_checkpoints);
   const auto names = names_in(folder.checkpoints());
@@ -226,11 +227,14 @@ void load_checkpoint(const RunFolder& folder, const RunConfig& config, const std
                "there is no average yet; make it by: surd average {} --last N", folder.path);
   expect_usage(role || path_exists(name), "--checkpoint", "there is no file '{}'; {}", name, others);
   try {
-    load_parameters(name == "best"      ? checkpoints.best_path()
-                    : name == "last"    ? checkpoints.last_path()
-                    : name == "average" ? checkpoints.average_path()
-                                        : name,
-                    parameters);
+    const std::string path = name == "best"      ? checkpoints.best_path()
+                             : name == "last"    ? checkpoints.last_path()
+                             : name == "average" ? checkpoints.average_path()
+                                                 : name;
+    const auto metadata = load_parameters(path, parameters);
+    const std::string changes = trained_otherwise(metadata, config, codec, false);
+    expect(changes.empty(), path, "was trained otherwise than {} says:{}\nput its files back if they were changed", folder.path,
+           changes);
   } catch (const Error& error) {
     throw Error(fmt::format("{}; use another one: {}", error.what(), others));
   }
@@ -243,7 +247,7 @@ OpenRun::OpenRun(const std::string& path, const std::string& checkpoint)
       config(load_config(folder.config())),
       codec(TextCodec::load(folder.vocabulary(), config.task.make()->format())),
       model(config, codec) {
-  load_checkpoint(folder, config, checkpoint, model.parameters());
+  load_checkpoint(folder, config, codec, checkpoint, model.parameters());
 }
 
 }  // namespace surd

@@ -1,6 +1,7 @@
 #include "experiments/run/run_listener.hpp"
 
 #include "experiments/program/text_format.hpp"
+#include "experiments/run/trained_with.hpp"
 #include "train/storage/files.hpp"
 
 namespace surd {
@@ -16,7 +17,8 @@ RunListener::RunListener(Console& console, const RunFolder& folder, const RunCon
       signals_(signals),
       after_update_(std::move(after_update)),
       keeps_checkpoints_(checkpoints),
-      checkpoints_(folder.checkpoints(), config.train.keep_checkpoints),
+      checkpoints_(folder.checkpoints(), config.train.keep_checkpoints,
+                   checkpoints ? trained_with(config, training.codec) : Checkpoints::Metadata()),
       json_(folder, progress.position, config.probe.every > 0),
       seconds_before_(progress.position.seconds.value_or(0)) {
   if (config.probe.every > 0) noise_meter_.emplace(training.model, training.parameters);

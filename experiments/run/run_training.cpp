@@ -7,6 +7,7 @@
 #include "experiments/run/run_listener.hpp"
 #include "experiments/run/run_ranks.hpp"
 #include "experiments/run/system_info.hpp"
+#include "experiments/run/trained_with.hpp"
 #include "experiments/run/unknown_tokens.hpp"
 #include "train/storage/checkpoint.hpp"
 
@@ -87,15 +88,21 @@ std::uint64_t good_enough(const RunFolder& folder, const TrainOptions& options, 
   return count;
 }
 
-RunProgress restore(const RunFolder& folder, const RunConfig& config, ParameterSet& parameters, Optimizer& optimizer,
-                    Schedule& schedule, Console& console, bool writes = true) {
+RunProgress restore(const RunFolder& folder, const RunConfig& config, const TextCodec& codec, ParameterSet& parameters,
+                    Optimizer& optimizer, Schedule& schedule, Console& console, bool writes = true) {
   RunProgress progress;
   const Checkpoints checkpoints(folder.checkpoints(), config.train.keep_checkpoints);
   const auto warn = [&](const std::string& text) { console.warn(text + "; using the checkpoint before it"); };
-  if (const auto saved = checkpoints.resume(parameters, optimizer, schedule, warn, writes))
+  if (const auto saved = checkpoints.resume(parameters, optimizer, schedule, warn, writes)) {
     progress = {saved->state, LogPosition::parse(saved->log_position)};
-  else if (const std::string from = folder.read_origin().from; !from.empty())
+    const std::string changes = trained_otherwise(saved->metadata, config, codec, true);
+    expect_usage(changes.empty(), folder.path,
+                 "its files were changed since {} was written, so the run cannot go on with them:{}\nput them back as "
+                 "they were, or train into another folder by --out",
+                 saved->path, changes);
+  } else if (const std::string from = folder.read_origin().from; !from.empty()) {
     load_parameters(from, parameters);
+  }
   // It may have been told to end later.
   progress.state.evaluations_good_enough = good_enough(folder, config.train, progress.state.update);
   progress.state.finished = is_over(progress.state, config.train);
@@ -184,7 +191,8 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
                           dataset.split("train"), dataset.split("valid"), dataset.codec, config.seed};
   if (request.transport != nullptr && request.transport->index() > 0) {
     const RunProgress progress =
-        resuming ? restore(folder, config, model.parameters(), optimizer, schedule, console, false) : RunProgress();
+        resuming ? restore(folder, config, dataset.codec, model.parameters(), optimizer, schedule, console, false)
+                 : RunProgress();
     expect_alike(request, config, experiment.corpus, progress.state);
     return assist(training, config, progress.state, request);
   }
@@ -206,7 +214,8 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
   if (!unknown.empty()) console.warn(unknown);
 
   const RunProgress progress =
-      resuming ? restore(folder, config, model.parameters(), optimizer, schedule, console) : RunProgress();
+      resuming ? restore(folder, config, dataset.codec, model.parameters(), optimizer, schedule, console)
+               : RunProgress();
   if (request.transport != nullptr) expect_alike(request, config, experiment.corpus, progress.state);
   if (!request.changed_end.empty()) {
     const ChangedEnd end{progress.state.update, request.changed_end};

@@ -24,7 +24,10 @@ if [[ ! ${isolated:-} ]]; then
 fi
 ip link set lo up
 mount -t tmpfs tmpfs /run
-export OPENBLAS_CORETYPE=Haswell  # here as there, so that results can be compared
+# Here as there, so that the same products are surd's and the results can be compared.
+export OPENBLAS_CORETYPE=Haswell
+of_processor() { awk -F '\t*: ' -v key="$1" '$1 == key { print $2; exit }' /proc/cpuinfo; }
+processor="max,vendor=$(of_processor vendor_id),family=$(of_processor 'cpu family')"
 
 cat >"$folder/study.yaml" <<STUDY
 title: A study for a file server
@@ -74,7 +77,7 @@ chmod +x "$root/init"
 (cd "$root" && find . | cpio --quiet --create --format=newc >"$folder/root.cpio")
 
 start_machine() {
-  qemu-system-x86_64 -accel tcg -cpu max -m 1024 -display none -no-reboot -serial "file:$here/$1.log" \
+  qemu-system-x86_64 -accel tcg -cpu "$processor" -m 1024 -display none -no-reboot -serial "file:$here/$1.log" \
     -netdev user,id=net -device virtio-net-pci,netdev=net -kernel "$folder/kernel/boot/vmlinuz-$release" \
     -initrd "$folder/root.cpio" -append "console=ttyS0 quiet machine=$1 options=$options" 2>"$here/$1.qemu.log" &
 }

@@ -1,7 +1,6 @@
 #include "train/storage/average.hpp"
 
 #include "autograd/base/error.hpp"
-#include "train/storage/checkpoint.hpp"
 #include "train/storage/files.hpp"
 #include "train/storage/safetensors.hpp"
 
@@ -53,7 +52,8 @@ class Sums {
 
 }  // namespace
 
-std::vector<std::uint64_t> average_checkpoints(const std::vector<std::string>& paths, const std::string& to) {
+std::vector<std::uint64_t> average_checkpoints(const std::vector<std::string>& paths, const std::string& to,
+                                               const Checkpoints::Metadata& metadata) {
   expect(!paths.empty(), "average", "there are no checkpoints");
   std::vector<std::uint64_t> updates;
   Sums sums;
@@ -67,7 +67,8 @@ std::vector<std::uint64_t> average_checkpoints(const std::vector<std::string>& p
   }
   const auto means = sums.means();
   TensorFileView view;
-  view.metadata = {{"averaged_updates", fmt::format("{}", fmt::join(updates, ","))}};
+  view.metadata = metadata;
+  view.metadata["averaged_updates"] = fmt::format("{}", fmt::join(updates, ","));
   for (const auto& [name, mean] : means) view.tensors.emplace_back(name, &mean);
   write_file_atomically(to, encode_safetensors(view));
   return updates;

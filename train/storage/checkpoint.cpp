@@ -90,12 +90,13 @@ void restore_parameters(const TensorFile& file, ParameterSet& parameters) {
 void Checkpoints::save(const ParameterSet& parameters, const Optimizer& optimizer, const Schedule& schedule,
                        const TrainState& state, const std::string& log_position, bool best) const {
   TensorFileView view;
-  view.metadata = {{"format", format},
-                   {"real", real_name},
-                   {"state", to_json(state).dump()},
-                   {"schedule", Json(schedule.state()).dump()},
-                   {"optimizer_updates", std::to_string(optimizer.updates())},
-                   {"log_position", log_position}};
+  view.metadata = metadata_;
+  view.metadata.insert({{"format", format},
+                        {"real", real_name},
+                        {"state", to_json(state).dump()},
+                        {"schedule", Json(schedule.state()).dump()},
+                        {"optimizer_updates", std::to_string(optimizer.updates())},
+                        {"log_position", log_position}});
   for (const Parameter& parameter : parameters) view.tensors.emplace_back(parameter.name, &parameter.value);
   for (const Optimizer::Slot& slot : optimizer.slots())
     for (const Parameter& parameter : parameters)
@@ -174,7 +175,8 @@ std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, 
       expect(found != file.metadata.end(), path, "its metadata have no '{}'; {}", key, way_out);
       return found->second;
     };
-    const Saved saved{state_from({text("state"), path + ": state", way_out}), text("log_position")};
+    const Saved saved{state_from({text("state"), path + ": state", way_out}), text("log_position"), file.metadata,
+                      path};
     try {
       optimizer.set_updates(std::stoull(text("optimizer_updates")));
       schedule.restore(JsonObject(text("schedule"), path + ": schedule", way_out).reals());
@@ -199,10 +201,11 @@ std::string Checkpoints::last_path() const {
 
 std::string Checkpoints::average_path() const { return (fs::path(folder_) / "average.safetensors").string(); }
 
-void load_parameters(const std::string& path, ParameterSet& parameters) {
+Checkpoints::Metadata load_parameters(const std::string& path, ParameterSet& parameters) {
   const TensorFile file = read_safetensors(path);
   expect_model(file, path, parameters);
   restore_parameters(file, parameters);
+  return file.metadata;
 }
 
 bool is_optimizer_slot(const std::string& name) { return name.rfind(slot_prefix, 0) == 0; }

@@ -8,26 +8,34 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace surd {
 
 /// The checkpoints of a run, one safetensors file each: parameters under their names, optimizer slots under
-/// "optimizer.<slot>.<name>", and in the metadata the state of training and schedule.
+/// "optimizer.<slot>.<name>", and in the metadata the state of training and schedule, and what the caller adds.
 ///
 ///     update-00000400.safetensors   the latest ones, as many as are kept
 ///     best.safetensors              the best by the run's metric
 ///     average.safetensors           what `surd average` made of some of them
 class Checkpoints {
  public:
-  Checkpoints(std::string folder, std::size_t keep) : folder_(std::move(folder)), keep_(keep) {}
+  using Metadata = std::map<std::string, std::string>;
+
+  /// `metadata`: what else save() writes into each.
+  Checkpoints(std::string folder, std::size_t keep, Metadata metadata = {})
+      : folder_(std::move(folder)), keep_(keep), metadata_(std::move(metadata)) {}
 
   /// What a checkpoint holds beside the parameters.
   struct Saved {
     TrainState state;
     std::string log_position;  ///< whatever the caller gave to save()
+    Metadata metadata;         ///< all of the file's
+    std::string path;          ///< of the file
   };
 
   /// Writes the latest one, then removes the oldest beyond those to keep, then writes the best. Throws Error; then what
@@ -57,10 +65,11 @@ class Checkpoints {
 
   std::string folder_;
   std::size_t keep_;
+  Metadata metadata_;
 };
 
-/// Sets the parameters to those of a checkpoint. Throws Error when a name or a shape differs.
-void load_parameters(const std::string& path, ParameterSet& parameters);
+/// Sets the parameters to those of a checkpoint, and returns its metadata. Throws Error when a name or a shape differs.
+Checkpoints::Metadata load_parameters(const std::string& path, ParameterSet& parameters);
 
 /// Whether a tensor of a checkpoint is the optimizer's, and not a parameter.
 bool is_optimizer_slot(const std::string& name);

@@ -1,10 +1,10 @@
 #include "experiments/study/execution/study_json.hpp"
 
+#include "experiments/run/fingerprint.hpp"
 #include "experiments/study/execution/study_folder.hpp"
 #include "train/storage/files.hpp"
 #include "train/storage/json_object.hpp"
 
-#include <xxhash.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -35,8 +35,6 @@ std::string to_json_text(const Beginning& begun) {
 }
 
 }  // namespace
-
-std::string hash_of(const std::string& text) { return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size())); }
 
 std::string study_json_file(const std::string& folder) { return folder + "/study.json"; }
 std::string base_folder(const std::string& folder) { return folder + "/base"; }

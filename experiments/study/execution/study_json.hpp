@@ -7,9 +7,6 @@
 
 namespace surd {
 
-/// XXH3, as 16 hexadecimal digits.
-std::string hash_of(const std::string& text);
-
 /// In the folder of a study: what it was begun with, and where the copies of the files that its base extends lie.
 std::string study_json_file(const std::string& folder);
 std::string base_folder(const std::string& folder);

@@ -1,0 +1,106 @@
+#include "experiments/run/trained_with.hpp"
+
+#include "experiments/program/usage_error.hpp"
+#include "experiments/run/run_folder.hpp"
+#include "tests/experiments/run/small_run.hpp"
+#include "tests/text.hpp"
+#include "train/storage/safetensors.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace {
+
+using namespace surd;
+using namespace surd::test;
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+TEST_CASE("a run whose config was changed by hand does not go on, and its checkpoints are not used") {
+  SmallRun run;
+  REQUIRE(run.train(run.arguments("whole")) == 0);
+  TrainArguments arguments = run.arguments("run");
+  arguments.after_update = [](std::uint64_t update) {
+    if (update == 5) throw Killed();
+  };
+  CHECK_THROWS_AS(run.train(arguments), Killed);
+  run.config = run.directory.path("run/config.yaml");
+  const std::string path = run.directory.path("run"), text = read_file(run.config);
+  const auto write = [&](const std::string& changed) { run.directory.write("run/config.yaml", changed); };
+  const auto refusal = [&] { return message_of([&] { run.train(run.arguments("run", true)); }); };
+  const auto unusable = [&] { return message_of([&] { const OpenRun opened(path, "best"); }); };
+
+  write(replaced(text, "dropout: 0.1", "dropout: 0.3"));
+  CHECK(contains(refusal(),
+                 "update-00000004.safetensors was written, so the run cannot go on with them:\n"
+                 "  model.dropout: 0.1 -> 0.3\nput them back as they were"));
+  CHECK(contains(unusable(), "best.safetensors: was trained otherwise than " + path +
+                                 " says:\n  model.dropout: 0.1 -> 0.3\nput its files back if they were changed; use another"));
+  write(replaced(text, "label_smoothing: 0\n", "label_smoothing: 0.1\n"));
+  CHECK(contains(refusal(), "\n  train.label_smoothing: 0 -> 0.1\n"));
+  CHECK_NOTHROW(OpenRun(path, "best"));  // it does not depend on that
+  write(text.substr(0, text.find("optimizer:")));
+  CHECK(contains(refusal(), "\n  train.batch_size: 4 -> 64\n"));
+  write(text.substr(0, text.find("  feed_forward:")));
+  CHECK_FALSE(unusable().empty());
+
+  write(text);
+  CHECK(run.train(run.arguments("run", true)) == 0);
+  CHECK(run.result("run") == run.result("whole"));
+}
+
+TEST_CASE("checkpoints are not used with other vocabularies, or in the folder of another model") {
+  SmallRun run;
+  REQUIRE(run.train(run.arguments("run")) == 0);
+  run.settings = {"optimizer.learning_rate=0.01"};
+  REQUIRE(run.train(run.arguments("faster")) == 0);
+  run.settings = {"model.attention.scale=one"};
+  REQUIRE(run.train(run.arguments("other")) == 0);
+  const std::string path = run.directory.path("run");
+  const auto best_of = [&](const std::string& name) {
+    return run.directory.path(name + "/checkpoints/best.safetensors");
+  };
+  CHECK_NOTHROW(OpenRun(path, best_of("faster")));
+  CHECK(contains(message_of([&] { const OpenRun opened(path, best_of("other")); }),
+                 "\n  model.attention.scale: one -> inv_sqrt_dim\n"));
+
+  const std::string text = read_file(run.directory.path("run/vocabulary/source.txt"));
+  const std::size_t last = text.rfind('\n', text.size() - 2) + 1, before = text.rfind('\n', last - 2) + 1;
+  for (const char* name : {"run/vocabulary/source.txt", "run/vocabulary/target.txt"})
+    run.directory.write(name, text.substr(0, before) + text.substr(last) + text.substr(before, last - before));
+  CHECK(contains(message_of([&] { const OpenRun opened(path, "best"); }), "says:\n  other vocabularies\n"));
+
+  TensorFile file = read_safetensors(best_of("run"));
+  REQUIRE(file.metadata.erase("vocabulary") == 1);  // as of an older version
+  REQUIRE(file.metadata.erase("settings") == 1);
+  TensorFileView view;
+  view.metadata = file.metadata;
+  for (const auto& [tensor_name, tensor] : file.tensors) view.tensors.emplace_back(tensor_name, &tensor);
+  write_file_atomically(best_of("run"), encode_safetensors(view));
+  CHECK_NOTHROW(OpenRun(path, "best"));
+}
+
+TEST_CASE("files that were moved, logs, and the end of a run do not make its checkpoints those of another") {
+  const auto config = [](const std::string& folder, const std::string& rest) {
+    std::string text = "task: {name: parallel_text, subwords: {kind: words}";
+    for (const char* name :
+         {"train_source", "train_target", "valid_source", "valid_target", "test_source", "test_target"})
+      text += fmt::format(", {}: {}/{}", name, folder, name);
+    return ConfigFile(YamlDocument::parse(text + "}\n" + rest, "config.yaml")).config;
+  };
+  const auto trained = [](const RunConfig& of) {
+    return trained_with(of, TextCodec(TextFormat(), Vocabulary(), Vocabulary()));
+  };
+  const auto before = trained(config("here", ""));
+  CHECK(trained(config("there",
+                       "train: {updates: 7, patience: 3, log_every: 1, tensorboard: true}\n"
+                       "probe: {every: 2}\n")) == before);
+  CHECK(trained(config("here", "train: {clip_norm: 2}\n")) != before);
+}
+
+}  // namespace
