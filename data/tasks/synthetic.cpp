@@ -1,5 +1,7 @@
 #include "data/tasks/synthetic.hpp"
 
+#include "autograd/base/machine_memory.hpp"
+
 #include <functional>
 #include <numeric>
 
@@ -22,12 +24,24 @@ void SequenceOptions::fields(Fields& f) {
 DistinctExamples::DistinctExamples(std::string_view task, std::uint64_t seed)
     : sequence_(random::Stream(seed, "data", task)) {}
 
+/// Throws OptionError unless so many pairs with so much text may have place in memory: what they take at least as they
+/// are dealt and turned into ids.
+void expect_room(const char* option, std::size_t pairs, std::size_t text_bytes) {
+  constexpr double bytes_per_pair = 200, bytes_per_byte = 1.75, gib = 1 << 30;
+  const double needed = bytes_per_pair * static_cast<double>(pairs) + bytes_per_byte * static_cast<double>(text_bytes);
+  expect_option(needed <= machine_memory_bytes(), option,
+                "{} examples take more than {:.1f} GiB, and this machine has {:.1f}: ask for fewer in all splits "
+                "together, or for shorter ones",
+                pairs, needed / gib, machine_memory_bytes() / gib);
+}
+
 /// Texts of pairs, one behind the other: strings of their own would be read from all over the memory once shuffled.
 class DistinctExamples::Texts {
  public:
   explicit Texts(std::size_t pairs) { ends_.reserve(1 + 2 * pairs); }
 
   std::size_t size() const { return ends_.size() / 2; }
+  std::size_t bytes() const { return texts_.size(); }
   void add(const TextPair& pair) {
     for (const std::string* text : {&pair.source, &pair.target}) {
       texts_ += *text;
@@ -44,6 +58,7 @@ class DistinctExamples::Texts {
 };
 
 DistinctExamples::Texts DistinctExamples::draw_texts(const char* option, std::size_t size, const Draw& draw) {
+  expect_room(option, size, 0);
   Texts texts(size);
   sources_.reserve(sources_.size() + size);
   std::size_t repeats = 0;
@@ -51,6 +66,7 @@ DistinctExamples::Texts DistinctExamples::draw_texts(const char* option, std::si
     const TextPair pair = draw(sequence_);
     if (sources_.insert(std::hash<std::string>()(pair.source)).second) {
       texts.add(pair);
+      expect_room(option, size, texts.bytes());
       repeats = 0;
       continue;
     }

@@ -41,7 +41,8 @@ nothing that is valid; rules over several values, and what the data says, are fo
 /// Builds what the config describes, without training.
 int config_check_command(const ConfigArguments& arguments) {
   blas::initialize();
-  const Experiment experiment(read_config(arguments.config, arguments.settings.values));
+  const ConfigFile config = read_config(arguments.config, arguments.settings.values);
+  const Experiment experiment = while_waiting(waiting_for_data, [&] { return Experiment(config); });
   const std::string warning = warning_of(experiment.unknown, experiment.corpus);
   if (!warning.empty()) Console().warn(warning);
   fmt::print("{}: ok\n", arguments.config);

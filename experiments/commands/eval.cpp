@@ -73,19 +73,20 @@ int eval_command(const EvalArguments& arguments) {
                    (arguments.beam == defaults.beam && arguments.length_penalty == defaults.length_penalty &&
                     arguments.normalization == defaults.normalization && arguments.tokenize == defaults.tokenize),
                arguments.run, "is of texts alone, which are not translated: remove what says how");
-  const Corpus corpus = run.config.task.make()->load(run.config.seed);
+  Corpus corpus = while_waiting(waiting_for_data, [&] { return run.config.task.make()->load(run.config.seed); });
+  corpus.splits = {*as_usage([&] { return &corpus.split(arguments.split); })};  // no other one is looked at
   const Dataset dataset(corpus, run.codec);
-  const auto* pairs = as_usage([&] { return &dataset.split(arguments.split); });
+  const std::vector<SentencePair>& pairs = dataset.split(arguments.split);
   if (const RunFolder folder(arguments.run); path_exists(folder.data())) {
     const std::string changes = folder.changed_data(corpus, {arguments.split});
     if (!changes.empty()) Console().warn("the data are not those that the run was begun with:" + changes);
   }
-  for (std::size_t i = 0; i < pairs->size(); ++i)
+  for (std::size_t i = 0; i < pairs.size(); ++i)
     expect_fits(run, fmt::format("pair {} of {}", i + 1, arguments.split),
-                run.model.transformer().sequence_length((*pairs)[i].source.size(), (*pairs)[i].target.size() + 1));
-  const EvaluationArguments how{evaluation_batch_size, pairs->size(), arguments.tokenize, arguments.search()};
-  const Evaluation result = evaluate(run.model.transformer(), *pairs, dataset.codec, how);
-  const UnknownShare unknown = unknown_share(*pairs);
+                run.model.transformer().sequence_length(pairs[i].source.size(), pairs[i].target.size() + 1));
+  const EvaluationArguments how{evaluation_batch_size, pairs.size(), arguments.tokenize, arguments.search()};
+  const Evaluation result = evaluate(run.model.transformer(), pairs, dataset.codec, how);
+  const UnknownShare unknown = unknown_share(pairs);
   const UnknownShares of_split = {{arguments.split, unknown}};
   if (arguments.json)
     fmt::print("{}\n", to_json(arguments, result, unknown).dump());

@@ -30,7 +30,7 @@ int samples_command(const SamplesArguments& arguments) {
   blas::initialize();
   const OpenRun run(arguments.run, arguments.checkpoint);
   expect_translates(run, arguments.run);
-  const Corpus corpus = run.config.task.make()->load(run.config.seed);
+  const Corpus corpus = while_waiting(waiting_for_data, [&] { return run.config.task.make()->load(run.config.seed); });
   const auto& pairs = as_usage([&] { return &corpus.split(arguments.split); })->pairs;
   std::vector<SentencePair> encoded;
   std::vector<std::vector<TokenId>> sources;

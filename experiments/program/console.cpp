@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace surd {
 namespace {
@@ -107,6 +109,29 @@ void Console::end_progress() {
   to_stderr("\r\033[K");
   std::fflush(stderr);
   bar_shown_ = false;
+}
+
+Waiting::Waiting(std::string what_for) : what_for_(std::move(what_for)), teller_([this] { tell(); }) {}
+
+Waiting::~Waiting() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  change_.notify_one();
+  teller_.join();
+}
+
+void Waiting::tell() {
+  const Stopwatch watch;
+  const bool terminal = is_terminal(STDERR_FILENO);
+  bool told = false;
+  std::unique_lock lock(mutex_);
+  while (!change_.wait_for(lock, std::chrono::seconds(terminal || !told ? 1 : 10), [&] { return over_; })) {
+    to_stderr("{}{}  {}{}", terminal ? "\r\033[K" : "", clock_time(watch.seconds()), what_for_, terminal ? "" : "\n");
+    told = true;
+  }
+  if (told && terminal) to_stderr("\r\033[K");
 }
 
 }  // namespace surd

@@ -2,10 +2,14 @@
 
 #include "experiments/program/stopwatch.hpp"
 
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 /// What any part of the program may need: output for a person, exit codes, stop signals, a stopwatch, texts, the
 /// folders that come with the program, its version. This room uses autograd/base and nothing else of the project, so
@@ -34,6 +38,32 @@ class Console {
   std::uint64_t first_done_ = 0;
   bool bar_shown_ = false;
 };
+
+/// Tells a person who waits for more than a second what for and how long already, on standard error: a line that is
+/// redrawn on a terminal and goes with this, otherwise one after a second and then every ten.
+class Waiting {
+ public:
+  explicit Waiting(std::string what_for);
+  ~Waiting();
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  void tell();
+
+  std::string what_for_;
+  std::mutex mutex_;
+  std::condition_variable change_;
+  bool over_ = false;
+  std::thread teller_;
+};
+
+/// What `work` returns, with such lines where it takes long.
+template <class Work>
+auto while_waiting(std::string what_for, Work work) {
+  const Waiting waiting(std::move(what_for));
+  return work();
+}
 
 /// A progress line no wider than a terminal: the bar shrinks, then goes, then the text is cut.
 struct BarLine {

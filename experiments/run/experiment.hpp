@@ -26,6 +26,9 @@ class Model {
   std::unique_ptr<Transformer> transformer_;
 };
 
+/// What a person is told who waits for an Experiment, or for the corpus alone.
+inline constexpr const char* waiting_for_data = "loading the data";
+
 /// What a run is trained with. `surd config check` builds it too, to see that it can be built.
 struct Experiment {
   /// `vocabulary`: the folder with the vocabularies of a run that is resumed; "" = they are made from the corpus.

@@ -233,8 +233,8 @@ void load_checkpoint(const RunFolder& folder, const RunConfig& config, const Tex
                                                  : name;
     const auto metadata = load_parameters(path, parameters);
     const std::string changes = trained_otherwise(metadata, config, codec, false);
-    expect(changes.empty(), path, "was trained otherwise than {} says:{}\nput its files back if they were changed", folder.path,
-           changes);
+    expect(changes.empty(), path, "was trained otherwise than {} says:{}\nput its files back if they were changed",
+           folder.path, changes);
   } catch (const Error& error) {
     throw Error(fmt::format("{}; use another one: {}", error.what(), others));
   }

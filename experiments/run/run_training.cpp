@@ -179,7 +179,9 @@ Experiment begin_experiment(const ConfigFile& file, const std::string& vocabular
 int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest request, Console& console) {
   const RunConfig& config = file.config;
   const bool resuming = request.resume;
-  const Experiment experiment = begin_experiment(file, resuming ? folder.vocabulary() : "", request.from);
+  const bool first = request.transport == nullptr || request.transport->index() == 0;
+  const auto begin = [&] { return begin_experiment(file, resuming ? folder.vocabulary() : "", request.from); };
+  const Experiment experiment = first ? while_waiting(waiting_for_data, begin) : begin();
   const Dataset& dataset = *experiment.dataset;
   Model& model = *experiment.model;
   Optimizer& optimizer = *experiment.optimizer;
@@ -189,7 +191,7 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
 
   const Training training{model.transformer(),    model.parameters(),     optimizer,     schedule,
                           dataset.split("train"), dataset.split("valid"), dataset.codec, config.seed};
-  if (request.transport != nullptr && request.transport->index() > 0) {
+  if (!first) {
     const RunProgress progress =
         resuming ? restore(folder, config, dataset.codec, model.parameters(), optimizer, schedule, console, false)
                  : RunProgress();

@@ -1,5 +1,6 @@
 surd_tests(program IN experiments/program LIBRARY commands FLOAT
-  layout_test.cpp)
+  layout_test.cpp
+  waiting_test.cpp)
 surd_tests(config IN experiments/config LIBRARY run FLOAT
   describe_options_test.cpp
   read_options_test.cpp
@@ -15,7 +16,8 @@ surd_tests(run IN experiments/run LIBRARY commands FLOAT
   resume_test.cpp
   run_files_test.cpp
   tensorboard_test.cpp
-  trained_with_test.cpp unknown_tokens_test.cpp)
+  trained_with_test.cpp
+  unknown_tokens_test.cpp)
 surd_tests(study IN experiments/study LIBRARY commands FLOAT
   analysis_test.cpp
   comparisons_test.cpp

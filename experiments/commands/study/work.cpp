@@ -79,7 +79,7 @@ int study_work_command(const StudyWorkArguments& arguments) {
   Console console;
   const StopSignals signals;
   // Where this machine has not the data, every run that it takes would fail.
-  static_cast<void>(Experiment(study.config_file(0, {}, study.seeds.front())));
+  while_waiting(waiting_for_data, [&] { return Experiment(study.config_file(0, {}, study.seeds.front())); });
   WorkOptions options{arguments.time.seconds, arguments.idle.seconds};
   if (arguments.lease.seconds) options.lease = Leases::Seconds(*arguments.lease.seconds);
   const WorkEnd end = work_on(folder, study, signals, options, [&](const RunEnd& run) { print(console, run); });

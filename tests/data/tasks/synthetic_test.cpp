@@ -2,6 +2,7 @@
 #include "data/text.hpp"
 
 #include "autograd/base/error.hpp"
+#include "autograd/base/machine_memory.hpp"
 #include "data/tasks/addition.hpp"
 #include "data/tasks/copy.hpp"
 #include "data/tasks/dates.hpp"
@@ -9,6 +10,7 @@
 #include "data/tasks/lexical.hpp"
 #include "data/tasks/reverse.hpp"
 #include "data/tasks/sort.hpp"
+#include "tests/text.hpp"
 
 #include <doctest/doctest.h>
 
@@ -151,6 +153,15 @@ TEST_CASE("asking for more examples than there are is an error") {
       "task.test_size: 14 distinct examples are asked for, but only 13 were found, and 100000 further draws "
       "gave no new one; ask for fewer in all splits together, or allow more or longer ones",
       Error);
+}
+
+TEST_CASE("more examples than the memory holds are an error before they are drawn") {
+  SequenceOptions options = small<CopyTask>();
+  options.train_size = options.valid_size = options.test_size = 100'000'000;
+  constexpr double least_bytes_of_all = 6e10;
+  if (machine_memory_bytes() >= least_bytes_of_all) return;
+  CHECK(test::contains(test::message_of([&] { CopyTask(options).load(1); }),
+                       "task.train_size: 300000000 examples take more than"));
 }
 
 TEST_CASE("copy repeats the source, of any length in the range") {
