@@ -2,8 +2,6 @@
 
 #include "autograd/kernels/simd.hpp"
 
-#include <algorithm>
-
 namespace surd::kernels {
 
 namespace {
@@ -48,8 +46,7 @@ Real sum(const Real* x, std::size_t n) {
 void add_bias(const Real* x, const Real* bias, Real* y, std::size_t rows, std::size_t n) {
   for (std::size_t r = 0; r < rows; ++r) add(x + r * n, bias, y + r * n, n);
 }
-void sum_rows(const Real* dy, Real beta, Real* dbias, std::size_t rows, std::size_t n) {
-  if (beta == 0) std::fill_n(dbias, n, Real(0));
+void sum_rows(const Real* dy, Real* dbias, std::size_t rows, std::size_t n) {
   std::size_t r = 0;
   for (; r + 4 <= rows; r += 4)
     map([](Batch sum, Batch a, Batch b, Batch c, Batch d) { return sum + a + b + c + d; }, n, dbias, dbias, dy + r * n,

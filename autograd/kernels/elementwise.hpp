@@ -20,8 +20,8 @@ Real sum(const Real* x, std::size_t n);
 
 /// y[r, j] = x[r, j] + bias[j]
 void add_bias(const Real* x, const Real* bias, Real* y, std::size_t rows, std::size_t n);
-/// dbias[j] = beta dbias[j] + sum_r dy[r, j]
-void sum_rows(const Real* dy, Real beta, Real* dbias, std::size_t rows, std::size_t n);
+/// dbias[j] += sum_r dy[r, j]
+void sum_rows(const Real* dy, Real* dbias, std::size_t rows, std::size_t n);
 
 void relu(const Real* x, Real* y, std::size_t n);
 void relu_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);  ///< takes the result y, not x

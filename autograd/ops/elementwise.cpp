@@ -91,10 +91,7 @@ Variable add_bias(Variable x, Variable bias) {
   Tensor y = empty_like(x.value());
   kernels::add_bias(x.value().data(), bias.value().data(), y.data(), rows, n);
   return x.tape().record("add_bias", std::move(y), {x, bias}, [=](BackwardPass& pass) {
-    if (pass.needs(bias)) {
-      const auto to = pass.slot(bias);
-      kernels::sum_rows(pass.gradient().data(), to.beta, to.data, rows, n);
-    }
+    if (Real* const db = pass.cleared_slot(bias)) kernels::sum_rows(pass.gradient().data(), db, rows, n);
     if (pass.needs(x)) pass.accumulate(x, pass.take_gradient());
   });
 }

@@ -74,7 +74,7 @@ Variable linear(Variable x, Variable weight, Variable bias, Activation activatio
                              const std::size_t count = std::min(rows_at_once, rows - r);
                              Real* part = dz.data() + r * out;
                              backward(activation, saved + r * out, part, part, count * out);
-                             if (db != nullptr) kernels::sum_rows(part, 1, db, count, out);
+                             if (db != nullptr) kernels::sum_rows(part, db, count, out);
                            }
                            if (pass.needs(weight)) {
                              const auto dw = pass.slot(weight);

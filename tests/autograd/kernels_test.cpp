@@ -137,25 +137,21 @@ TEST_CASE("add_bias and sum_rows") {
   for (std::size_t n = 1; n <= longest; ++n) {
     const std::size_t rows = 3;
     const Reals x = draw(rows * n, 1), bias = draw(n, 2);
-    Reals y(rows * n + 1, guard), fresh(n + 1, std::numeric_limits<Real>::quiet_NaN()), sums = bias;
-    fresh[n] = guard;
+    Reals y(rows * n + 1, guard), sums = bias;
+    sums.push_back(guard);
     kernels::add_bias(x.data(), bias.data(), y.data(), rows, n);
-    kernels::sum_rows(x.data(), 0, fresh.data(), rows, n);
-    kernels::sum_rows(x.data(), 1, sums.data(), rows, n);
-    bool right = y[rows * n] == guard && fresh[n] == guard;
+    kernels::sum_rows(x.data(), sums.data(), rows, n);
+    bool right = y[rows * n] == guard && sums[n] == guard;
     for (std::size_t j = 0; j < n; ++j) {
       long double column = 0;
       for (std::size_t r = 0; r < rows; ++r) {
         right = right && y[r * n + j] == x[r * n + j] + bias[j];
         column += x[r * n + j];
       }
-      right = right && std::fabs(fresh[j] - column) < 8 * eps && std::fabs(sums[j] - column - bias[j]) < 8 * eps;
+      right = right && std::fabs(sums[j] - column - bias[j]) < 8 * eps;
     }
     CHECK(right);
   }
-  Reals none(3, guard);
-  kernels::sum_rows(none.data(), 0, none.data(), 0, 3);
-  CHECK(none == Reals(3, 0));
 }
 
 TEST_CASE("an element's result does not depend on its place") {

@@ -18,7 +18,9 @@ int finish_study(const StudyFolder& folder, const Study& study, StudyResults& re
                            counts.finished, counts.diverged, counts.failed,
                            counts.reused > 0 ? fmt::format("; {} reused from other studies", counts.reused) : ""));
   for (const std::string& line : failures(study, results)) console.line(line);
-  for (const std::string& line : answer_lines(study, write_report(folder, study))) console.line(line);
+  StudyReport report(folder, study);
+  for (const std::string& line : answer_lines(study, report.analysis)) console.line(line);
+  write_report(std::move(report), folder);
   if (!in_group) update_group_around(folder, console);
   console.line(fmt::format("\nreport      {}/report.html", folder.path()));
   return counts.ended() == counts.planned && counts.failed == 0 ? exit_done : exit_failed;

@@ -23,8 +23,8 @@ struct StudyReport {
   nlohmann::ordered_json page;          ///< of report.html
 };
 
-/// Writes verdicts.json, report.html, report.md and runs.csv into a study's folder, from what its runs have left so
-/// far. Throws Error where a file of a run is damaged or one of these cannot be written.
-Analysis write_report(const StudyFolder& folder, const Study& study);
+/// Writes verdicts.json, report.html, report.md and runs.csv into a study's folder. Throws Error, with a way out, where
+/// one cannot be written.
+void write_report(StudyReport report, const StudyFolder& folder);
 
 }  // namespace surd
