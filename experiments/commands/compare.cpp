@@ -1,6 +1,5 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/config/settings.hpp"
-#include "experiments/config/yaml_document.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
@@ -55,8 +54,9 @@ ComparedRun read_run(const std::string& path) {
   folder.expect_trained();
   ComparedRun run;
   run.folder = path;
-  run.seed = settings_of(YamlDocument::load(folder.config()).root())["seed"];
-  run.settings = settings_without_seed(folder);
+  run.settings = settings_of(folder);
+  run.seed = run.settings["seed"];
+  run.settings.erase("seed");
   expect(path_exists(folder.summary()), folder.summary(), "is not there; has the run ended?");
   const JsonObject summary = folder.read_summary();
   run.finished = summary.truth("finished");

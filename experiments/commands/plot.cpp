@@ -35,7 +35,8 @@ int plot_command(const PlotArguments& arguments) {
   for (const std::string& path : distinct_folders(arguments.runs.values)) {
     const RunFolder folder(path);
     folder.expect_trained();
-    runs.push_back({path, read_metrics(folder.metrics()), settings_without_seed(folder)});
+    runs.push_back({path, read_metrics(folder.metrics()), settings_of(folder)});
+    runs.back().settings.erase("seed");
     const bool empty = runs.back().metrics.updates.empty() && runs.back().metrics.evaluations.empty();
     if (empty) Console().warn(path + " has logged nothing to draw");
     drawn += empty ? 0 : 1;

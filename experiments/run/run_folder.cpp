@@ -176,9 +176,8 @@ void RunFolder::clean() const {
   for (const std::string& folder : {path, vocabulary(), checkpoints()}) remove_temporary_files(folder);
 }
 
-Settings settings_without_seed(const RunFolder& folder) {
+Settings settings_of(const RunFolder& folder) {
   Settings settings = settings_of(YamlDocument::load(folder.config()).root());
-  settings.erase("seed");
   RunOrigin origin;
   try {
     origin = folder.read_origin();

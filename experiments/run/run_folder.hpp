@@ -108,9 +108,9 @@ struct RunFolder {
   std::string path;
 };
 
-/// The settings of a run's config but for the seed, which are equal for runs that differ in nothing else. Throws
+/// The settings of a run's config, and by what else it was made: `--from`, and where it was told to end otherwise. Throws
 /// ConfigError where the config is damaged.
-Settings settings_without_seed(const RunFolder& folder);
+Settings settings_of(const RunFolder& folder);
 
 /// These folders in their order, each once, however it is named.
 std::vector<std::string> distinct_folders(const std::vector<std::string>& paths);
