@@ -113,6 +113,6 @@ if(SYSTEM_PYTHON AND CHROMIUM AND CHROMEDRIVER)
       COMMAND ${SYSTEM_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/study/report/report_browser.py --write $<TARGET_FILE:write_report>
               --surd $<TARGET_FILE:surd> --results ${PROJECT_SOURCE_DIR}/experiments/results
               --chromium ${CHROMIUM} --driver ${CHROMEDRIVER} ${CMAKE_CURRENT_BINARY_DIR}/report-fixture)
-    set_tests_properties(report_browser PROPERTIES LABELS experiments TIMEOUT 600)
+    set_tests_properties(report_browser PROPERTIES LABELS experiments TIMEOUT 600 SKIP_RETURN_CODE 77)
   endif()
 endif()

@@ -4,7 +4,7 @@
 report_browser.py [--write PROGRAM] [--surd PROGRAM --results DIR] [--chromium FILE --driver FILE] [--screenshots DIR] STUDY
 
 STUDY is a study's folder (runs/, verdicts.json, report.html); PROGRAM STUDY makes it first. Ends with 1 and a line for
-each thing that is wrong.
+each thing that is wrong, and with 77, and says so, where no browser can be driven.
 """
 import argparse
 import json
@@ -12,6 +12,7 @@ import math
 import pathlib
 import re
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -27,6 +28,15 @@ problems = []
 def check(holds, message):
     if not holds:
         problems.append(message)
+
+
+def expect_localhost():
+    """The browser and its driver talk to each other there."""
+    try:
+        socket.getaddrinfo("localhost", None)
+    except socket.gaierror:
+        print("SKIPPED: nobody knows localhost; write '127.0.0.1 localhost' to /etc/hosts, which a bare chroot lacks")
+        sys.exit(77)
 
 
 def open_browser(chromium, driver):
@@ -331,6 +341,7 @@ def main():
     parser.add_argument("--driver", default="/usr/bin/chromedriver")
     parser.add_argument("--screenshots", type=pathlib.Path)
     arguments = parser.parse_args()
+    expect_localhost()
     if arguments.write:
         subprocess.run([arguments.write, str(arguments.study)], check=True)
     page = arguments.study / "report.html"
