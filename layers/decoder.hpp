@@ -20,7 +20,7 @@ struct DecoderCache {
   std::vector<std::size_t> source_lengths;
   std::size_t length = 0;  ///< positions seen so far
 
-  /// Keeps these rows, in this order; a row may be repeated (beam search).
+  /// Keeps these rows, in this order; a row may be repeated (beam search). There must be such rows.
   void select(const std::vector<std::size_t>& rows);
 };
 

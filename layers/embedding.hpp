@@ -56,7 +56,7 @@ struct EmbeddingOptions {
   }
 };
 
-/// factor E[id] + position.
+/// factor E[id] + position, with the parameter "weight", E [V, d_model].
 class TokenEmbedding : public Module {
  public:
   TokenEmbedding(const Scope& scope, std::size_t vocabulary, std::size_t d_model, const EmbeddingOptions& options);
@@ -76,7 +76,7 @@ class TokenEmbedding : public Module {
 /// an option asks for it.
 class OutputProjection : public Module {
  public:
-  /// `tied` is the embedding to share, or null for a matrix of its own.
+  /// `tied` is the embedding to share, or null for a matrix of its own, "weight" [V, d_model].
   OutputProjection(const Scope& scope, const TokenEmbedding* tied, std::size_t vocabulary, std::size_t d_model,
                    const EmbeddingOptions& options);
 

@@ -15,7 +15,7 @@ struct GatedOptions {
 
   void fields(Fields& f) {
     f("width", width, "width of the hidden layer; there are three maps, so 2/3 of position_wise's has as many weights",
-      at_least(1));
+      between(1, 1'000'000));
     f("activation", activation,
       "of the gate: sigmoid is GLU, silu SwiGLU, gelu GEGLU (x Phi(x); gelu_tanh: its approximation by tanh), relu "
       "ReGLU");

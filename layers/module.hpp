@@ -29,7 +29,8 @@ class Scope {
   std::size_t sub_layers() const { return sub_layers_; }
 
   /// A new parameter "path.name". Its draws are keyed by (seed, "init", that name), so that they do not depend on which
-  /// other parameters there are. The reference stays valid as long as the ParameterSet.
+  /// other parameters there are. The reference stays valid as long as the ParameterSet. Throws Error where there is one
+  /// of this name.
   Parameter& parameter(std::string_view name, const Shape& shape, const Initializer& initializer) const;
   /// The same for one that several modules share: the first to ask makes it. Throws Error where the shape differs.
   Parameter& shared_parameter(std::string_view name, const Shape& shape, const Initializer& initializer) const;

@@ -87,7 +87,7 @@ struct LearnedPositionsOptions {
   }
 };
 
-/// A trained row a position: the parameter "weight" of both sides, or "source" and "target".
+/// A trained row a position: the parameter "weight" [max_length, d_model] of both sides, or "source" and "target".
 class LearnedPositions : public Positions {
  public:
   using Options = LearnedPositionsOptions;

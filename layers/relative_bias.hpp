@@ -13,8 +13,7 @@ struct RelativeBiasOptions : MultiHeadOptions {
     MultiHeadOptions::fields(f);
     f("buckets", buckets,
       "ranges of distances that have a bias each, an even number; the encoder uses half of them for the keys before a "
-      "query, and half "
-      "for those behind it",
+      "query, and half for those behind it",
       between(4, 10'000));
     f("max_distance", max_distance, "from here on all distances share the last bucket; above half the buckets",
       Unit{"positions"}, between(2, 100'000));

@@ -25,7 +25,7 @@ struct RotaryOptions : MultiHeadOptions {
 class RotaryAttention : public MultiHeadAttention {
  public:
   using Options = RotaryOptions;
-  /// Throws Error unless heads divide d_model into an even width.
+  /// Throws Error unless heads divide d_model into an even width, and key_value_heads divide heads.
   RotaryAttention(const Scope& scope, const AttentionPlace& place, const Options& options);
 
  protected:

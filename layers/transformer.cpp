@@ -209,11 +209,12 @@ Variable Transformer::ragged_hidden(Tape& tape, const Tokens& source, const std:
 }
 
 Variable Transformer::encode(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths) const {
+  const Encoder& encoder = this->encoder();
   const Tape::OnSide side(tape, ModelSide::source);
   expect_source(source);
   AttentionMask mask;
   mask.key_lengths = source_lengths;
-  return encoder()(embed_source(tape, source), mask);
+  return encoder(embed_source(tape, source), mask);
 }
 
 Variable Transformer::embed_target(Tape& tape, const Tokens& target, std::size_t first_position) const {

@@ -62,7 +62,8 @@ class Transformer : public Module {
 
   /// The last hidden states of targets behind their sources, which a decoder alone need not have (S = 0): source [B, S]
   /// with `source_lengths` positions before the padding (empty: all are), target [B, T] (beginning with bos)
-  /// -> [B, T, d_model]. Without sources and without an encoder, a row of targets may hold several documents.
+  /// -> [B, T, d_model]. Without sources and without an encoder, a row of targets may hold several documents. Throws
+  /// Error for a sequence longer than max_length(), shapes that do not go together, or documents beside a source.
   Variable hidden(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths,
                   const Tokens& target) const;
 
@@ -98,7 +99,8 @@ class Transformer : public Module {
                 const CrossEntropyArguments& arguments) const;
 
   /// Decoding step by step: start(), then step() with the last token of each row [B] -> the hidden state that hidden()
-  /// gives there [B, 1, d_model]. Without an encoder, sources must be of one length.
+  /// gives there [B, 1, d_model]. Throws Error, without an encoder, for sources of different lengths, and for a step
+  /// beyond max_length().
   DecoderCache start(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths) const;
   Variable step(Tape& tape, const std::vector<std::int32_t>& last_tokens, DecoderCache& cache) const;
 

@@ -41,13 +41,14 @@ struct Translation {
 
 /// The n_best best translations of each source (ids ending in eos), the best first: finished ones, then those that were
 /// cut. There are fewer where the search found no more, and always one. Sources are decoded together, padded to the
-/// longest, or, without an encoder, those of one length. Never writes pad, bos. Throws Error when options are 0, n_best
-/// exceeds the beam or a source is empty.
+/// longest, or, without an encoder, those of one length. Never writes pad, bos. Throws Error when options are 0, the
+/// length penalty is negative, n_best exceeds the beam, there are not as many max_lengths as sources, or a source is
+/// empty or longer than the model takes.
 std::vector<std::vector<Translation>> decode_n_best(const Transformer& model,
                                                     const std::vector<std::vector<TokenId>>& sources,
                                                     const DecodingArguments& options);
 
-/// The best of these.
+/// The best of these; n_best is not looked at.
 std::vector<Translation> decode(const Transformer& model, const std::vector<std::vector<TokenId>>& sources,
                                 DecodingArguments options);
 

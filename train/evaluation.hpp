@@ -39,18 +39,21 @@ struct Evaluation {
 struct EvaluationArguments {
   std::size_t batch_size = evaluation_batch_size;
   std::size_t decode_at_most = static_cast<std::size_t>(-1);  ///< the first pairs are translated; 0: none
-  /// Measure BLEU, with this tokenization, and chrF2. Translations then get as long as `surd translate` lets them.
+  /// Measure BLEU, with this tokenization, and chrF2. Translations then get as long as `surd translate` lets them, and
+  /// as long as their references.
   std::optional<BleuTokenization> bleu = {};
   DecodingArguments search = {};  ///< for translations; how long each may get follows from its pair
   std::size_t samples = 0;        ///< so many of these translations are kept, of the first pairs
 };
 
 /// Measures a model on a split, without dropout; texts are not translated. `codec`, which the pairs were encoded with,
-/// tells whether a translation is right. Throws Error when there are no pairs.
+/// tells whether a translation is right. Throws Error when there are no pairs, a batch of none is asked for, or a pair
+/// is longer than the model's longest sequence.
 Evaluation evaluate(const Transformer& model, const std::vector<SentencePair>& pairs, const TextCodec& codec,
                     const EvaluationArguments& options);
 
-/// log p(token | prefix, source) of each pair's target tokens and its eos, nats, in the order of the pairs.
+/// log p(token | prefix, source) of each pair's target tokens and its eos, nats, in the order of the pairs. Throws
+/// Error as evaluate() does, but for no pairs.
 std::vector<std::vector<double>> score(const Transformer& model, const std::vector<SentencePair>& pairs,
                                        std::size_t batch_size);
 

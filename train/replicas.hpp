@@ -74,7 +74,8 @@ class Replicas {
   // The pass under way.
   std::vector<Batch> slices_;
   PassArguments arguments_{};
-  ReplicaThreads threads_;
+
+  ReplicaThreads threads_;  // last: they use the others until they end
 };
 
 }  // namespace surd

@@ -15,10 +15,11 @@ class Schedule {
  public:
   virtual ~Schedule() = default;
   virtual double factor(std::uint64_t update) const = 0;
-  /// Told the validation loss of each evaluation.
+  /// Told the validation loss of each evaluation after an update.
   virtual void observe(double /*validation_loss*/) {}
   /// State to be saved with a checkpoint, by name.
   virtual std::map<std::string, double> state() const { return {}; }
+  /// Throws std::out_of_range where a name is missing.
   virtual void restore(const std::map<std::string, double>& /*state*/) {}
 };
 

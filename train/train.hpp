@@ -18,7 +18,9 @@ namespace surd {
 /// What early stopping and the best checkpoint go by.
 enum class Metric { loss, token_accuracy, sequence_accuracy, bleu };
 std::vector<std::string> names_of(Metric);
+/// Of BLEU that was not measured: 0.
 double value_of(Metric metric, const Evaluation& evaluation);
+/// Whether a value is better than `on`: a loss smaller, any other larger.
 bool improves(Metric metric, double value, double on);
 
 struct TrainOptions {
@@ -88,7 +90,8 @@ class TrainListener {
   virtual void evaluating() {}
   /// Where the run stands then; after 0 updates it is before the first, which is never the best.
   virtual void evaluated(const TrainState&, const Evaluation&, bool /*best*/) {}
-  /// To save everything; called every checkpoint_every updates, after an evaluation with a new best, and at the end.
+  /// To save everything; called every checkpoint_every updates, after an evaluation with a new best, at the end, and
+  /// where the run is interrupted or a rank is lost.
   virtual void checkpoint(const TrainState&, bool /*best*/) {}
   /// Asked after each update; true ends the run after a last checkpoint.
   virtual bool interrupted() { return false; }
@@ -125,8 +128,8 @@ struct Training {
 };
 
 /// Trains from `state` to the end. Deterministic: neither time nor chance enters, but for when a run with `minutes`
-/// ends. All ranks do the same but for their
-/// parts of the batches. Throws Diverged, and RankLost after saving what was reached before.
+/// ends. All ranks do the same but for their parts of the batches. Throws Diverged, RankLost after saving what was
+/// reached before, and Error where there is no thread for a replica. The options must be in their ranges.
 TrainState train(const Training& training, const TrainOptions& options, TrainState state, TrainListener& listener);
 
 }  // namespace surd

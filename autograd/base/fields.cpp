@@ -30,7 +30,8 @@ std::string plain(std::string_view word) {
 }  // namespace
 
 bool Range::holds(double value) const {
-  return (low_included ? value >= low : value > low) && (high_included ? value <= high : value < high);
+  return (low_included ? value >= low : value > low) &&
+         (high_included ? value <= high : static_cast<float>(value) < static_cast<float>(high));  // as models compute
 }
 
 std::string Range::text() const {

@@ -1,7 +1,5 @@
 #include "data/tasks/synthetic.hpp"
 
-#include "autograd/base/machine_memory.hpp"
-
 #include <functional>
 #include <numeric>
 
@@ -21,18 +19,16 @@ void SequenceOptions::fields(Fields& f) {
   f.rule(min_length <= max_length, "max_length", fmt::format("must be at least min_length = {}", min_length));
 }
 
-DistinctExamples::DistinctExamples(std::string_view task, std::uint64_t seed)
-    : sequence_(random::Stream(seed, "data", task)) {}
+DistinctExamples::DistinctExamples(std::string_view task, std::uint64_t seed, double memory)
+    : sequence_(random::Stream(seed, "data", task)), memory_(memory) {}
 
-/// Throws OptionError unless so many pairs with so much text may have place in memory: what they take at least as they
-/// are dealt and turned into ids.
-void expect_room(const char* option, std::size_t pairs, std::size_t text_bytes) {
+void DistinctExamples::expect_room(const char* option, std::size_t pairs, double text_bytes) const {
   constexpr double bytes_per_pair = 200, bytes_per_byte = 1.75, gib = 1 << 30;
-  const double needed = bytes_per_pair * static_cast<double>(pairs) + bytes_per_byte * static_cast<double>(text_bytes);
-  expect_option(needed <= machine_memory_bytes(), option,
-                "{} examples take more than {:.1f} GiB, and this machine has {:.1f}: ask for fewer in all splits "
+  const double needed = bytes_per_pair * static_cast<double>(pairs) + bytes_per_byte * text_bytes;
+  expect_option(needed <= memory_, option,
+                "{} examples take more than the {:.1f} GiB of this machine's memory: ask for fewer in all splits "
                 "together, or for shorter ones",
-                pairs, needed / gib, machine_memory_bytes() / gib);
+                pairs, memory_ / gib);
 }
 
 /// Texts of pairs, one behind the other: strings of their own would be read from all over the memory once shuffled.
@@ -58,7 +54,9 @@ class DistinctExamples::Texts {
 };
 
 DistinctExamples::Texts DistinctExamples::draw_texts(const char* option, std::size_t size, const Draw& draw) {
-  expect_room(option, size, 0);
+  constexpr std::size_t enough_to_tell = 1000;  // how long texts are
+  const std::size_t all = sources_.size() + size;
+  expect_room(option, all, 0);
   Texts texts(size);
   sources_.reserve(sources_.size() + size);
   std::size_t repeats = 0;
@@ -66,7 +64,8 @@ DistinctExamples::Texts DistinctExamples::draw_texts(const char* option, std::si
     const TextPair pair = draw(sequence_);
     if (sources_.insert(std::hash<std::string>()(pair.source)).second) {
       texts.add(pair);
-      expect_room(option, size, texts.bytes());
+      if (texts.size() == enough_to_tell)
+        expect_room(option, all, static_cast<double>(all) * static_cast<double>(texts.bytes()) / enough_to_tell);
       repeats = 0;
       continue;
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autograd/base/fields.hpp"
+#include "autograd/base/machine_memory.hpp"
 #include "autograd/base/random.hpp"
 #include "data/task.hpp"
 
@@ -42,11 +43,11 @@ class DistinctExamples {
   /// If so many draws in a row give no new source, there are taken to be no more.
   static constexpr std::size_t patience = 100000;
 
-  /// The draws are a function of the task's name and the seed.
-  DistinctExamples(std::string_view task, std::uint64_t seed);
+  /// The draws are a function of the task's name and the seed. `memory`: bytes that the examples may take.
+  DistinctExamples(std::string_view task, std::uint64_t seed, double memory = machine_memory_bytes());
 
   /// Draws `size` more examples. Throws OptionError when `patience` draws one after another give no new source: there
-  /// are not as many distinct examples as were asked for.
+  /// are not as many distinct examples as were asked for; and where there is no memory for them.
   Split split(std::string name, std::size_t size, const Draw& draw);
 
   /// The splits "train", "valid" and "test": drawn as one set, shuffled and dealt, so that all three follow the same
@@ -59,7 +60,12 @@ class DistinctExamples {
   /// Examples in the order in which they were drawn. `option` is the one to blame where there are too few.
   Texts draw_texts(const char* option, std::size_t size, const Draw& draw);
 
+  /// Throws OptionError where so many pairs with so much text take more than the memory: what they need at least as
+  /// they are dealt and turned into ids.
+  void expect_room(const char* option, std::size_t pairs, double text_bytes) const;
+
   random::Sequence sequence_;
+  double memory_;
   /// Hashes of the sources. Beside 20,000 others, one new source in 10^15 has the hash of another, and is drawn in
   /// vain.
   std::unordered_set<std::size_t> sources_;

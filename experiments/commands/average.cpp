@@ -3,8 +3,8 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/usage_error.hpp"
+#include "experiments/run/checkpoint_metadata.hpp"
 #include "experiments/run/run_folder.hpp"
-#include "experiments/run/trained_with.hpp"
 #include "train/storage/checkpoint.hpp"
 #include "train/storage/files.hpp"
 
@@ -70,10 +70,8 @@ int average_command(const AverageArguments& arguments) {
   const std::string to = arguments.out.empty() ? checkpoints.average_path() : arguments.out;
   expect_replaceable(to);
   const auto paths = as_usage([&] { return chosen(arguments, checkpoints, folder.checkpoints()); });
-  const OpenRun run(arguments.run, paths.front());
-  for (const std::string& named : arguments.checkpoint.values)
-    const OpenRun of_this_run(arguments.run, named);  // or throws
-  const auto updates = average_checkpoints(paths, to, trained_with(run.config, run.codec));
+  const OpenRun run(arguments.run, paths.front());  // of which the others must have the tensors
+  const auto updates = average_checkpoints(paths, to, expect_same_model(folder.path, run.config, run.codec));
   fmt::print("{}\nmean of {} checkpoints, after updates {}\n", to, updates.size(), fmt::join(updates, ", "));
   return exit_done;
 }

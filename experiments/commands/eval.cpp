@@ -73,9 +73,12 @@ int eval_command(const EvalArguments& arguments) {
                    (arguments.beam == defaults.beam && arguments.length_penalty == defaults.length_penalty &&
                     arguments.normalization == defaults.normalization && arguments.tokenize == defaults.tokenize),
                arguments.run, "is of texts alone, which are not translated: remove what says how");
-  Corpus corpus = while_waiting(waiting_for_data, [&] { return run.config.task.make()->load(run.config.seed); });
-  corpus.splits = {*as_usage([&] { return &corpus.split(arguments.split); })};  // no other one is looked at
-  const Dataset dataset(corpus, run.codec);
+  Corpus corpus;
+  const Dataset dataset = while_waiting(waiting_for_data, [&] {
+    corpus = run.config.task.make()->load(run.config.seed);
+    corpus.splits = {*as_usage([&] { return &corpus.split(arguments.split); })};  // no other one is looked at
+    return Dataset(corpus, run.codec);
+  });
   const std::vector<SentencePair>& pairs = dataset.split(arguments.split);
   if (const RunFolder folder(arguments.run); path_exists(folder.data())) {
     const std::string changes = folder.changed_data(corpus, {arguments.split});

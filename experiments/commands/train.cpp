@@ -8,7 +8,6 @@
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_training.hpp"
-#include "experiments/run/trained_with.hpp"
 #include "experiments/study/file/file_kind.hpp"
 #include "train/ranks/mpi_transport.hpp"
 #include "train/storage/checkpoint.hpp"
@@ -42,7 +41,7 @@ std::vector<SettingChange> changed_end(const RunFolder& folder, const RunConfig&
   Settings before = settings_of(load_config(folder.config())), after = settings_of(config);
   std::vector<SettingChange> changes = setting_changes(before, after);
   const std::string text = difference(before, after);
-  for (const std::string& key : keys_of_end()) {
+  for (const char* key : keys_of_end) {
     before.erase(key);
     after.erase(key);
   }
@@ -50,7 +49,7 @@ std::vector<SettingChange> changed_end(const RunFolder& folder, const RunConfig&
       before == after, folder.path,
       "the config differs from the run's, so the run cannot go on with it:{}\ngo on with the run's own config (surd "
       "train {} --out {} --resume), or name another folder by --out; only {} may change",
-      text, folder.config(), folder.path, fmt::join(keys_of_end(), ", "));
+      text, folder.config(), folder.path, fmt::join(keys_of_end, ", "));
   return changes;
 }
 

@@ -19,7 +19,7 @@ int report_errors(const std::function<int()>& work) {
     to_stderr("error: {}\n", error.what());
     return exit_usage;
   } catch (const std::bad_alloc&) {
-    to_stderr("error: there is not enough memory; a smaller model or batch needs less\n");
+    to_stderr("error: there is not enough memory; a smaller model, batch or corpus needs less\n");
   } catch (const std::exception& error) {
     to_stderr("error: {}\n", error.what());
   }

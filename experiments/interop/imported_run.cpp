@@ -3,6 +3,7 @@
 #include "experiments/config/yaml_parser.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
+#include "experiments/run/checkpoint_metadata.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "train/storage/checkpoint.hpp"
 #include "train/storage/files.hpp"
@@ -18,7 +19,9 @@ void write_files(const RunFolder& folder, const ImportedRun& run) {
   folder.create();
   for (const auto& [name, bytes] : run.vocabulary) write_file_atomically(folder.vocabulary() + "/" + name, bytes);
   TensorFileView view;
-  view.metadata = {{"imported_from", run.origin}};
+  view.metadata =
+      checkpoint_metadata(run.config, TextCodec::load(folder.vocabulary(), run.config.task.make()->format()));
+  view.metadata["imported_from"] = run.origin;
   for (const auto& [name, tensor] : run.parameters) {
     expect(all_finite(tensor), name, "holds a NaN or an infinity");
     view.tensors.emplace_back(name, &tensor);

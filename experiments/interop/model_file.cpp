@@ -1,6 +1,7 @@
 #include "experiments/interop/model_file.hpp"
 
 #include "experiments/program/version.hpp"
+#include "experiments/run/checkpoint_metadata.hpp"
 #include "train/storage/safetensors.hpp"
 
 #include <charconv>
@@ -41,7 +42,8 @@ std::string from_digits(const std::string& digits, const std::string& where) {
 
 std::string encode_model(const OpenRun& run) {
   TensorFileView view;
-  view.metadata = {{config_key, to_yaml(run.config)}, {"surd_version", version()}, {"git_commit", git_commit()}};
+  view.metadata = checkpoint_metadata(run.config, run.codec);
+  view.metadata.insert({{config_key, to_yaml(run.config)}, {"surd_version", version()}, {"git_commit", git_commit()}});
   for (const auto& [name, bytes] : run.codec.files())
     view.metadata[std::string(vocabulary_prefix) + name] = is_binary(name) ? to_digits(bytes) : bytes;
   for (const Parameter& parameter : run.model.parameters()) view.tensors.emplace_back(parameter.name, &parameter.value);

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
 #include <utility>
 
 namespace surd {
@@ -111,7 +111,12 @@ void Console::end_progress() {
   bar_shown_ = false;
 }
 
-Waiting::Waiting(std::string what_for) : what_for_(std::move(what_for)), teller_([this] { tell(); }) {}
+Waiting::Waiting(std::string what_for, Seconds patience) : what_for_(std::move(what_for)), patience_(patience) {
+  try {
+    teller_ = std::thread([this] { tell(); });
+  } catch (const std::system_error&) {  // there is no thread to be had: nobody is told
+  }
+}
 
 Waiting::~Waiting() {
   {
@@ -119,7 +124,7 @@ Waiting::~Waiting() {
     over_ = true;
   }
   change_.notify_one();
-  teller_.join();
+  if (teller_.joinable()) teller_.join();
 }
 
 void Waiting::tell() {
@@ -127,7 +132,7 @@ void Waiting::tell() {
   const bool terminal = is_terminal(STDERR_FILENO);
   bool told = false;
   std::unique_lock lock(mutex_);
-  while (!change_.wait_for(lock, std::chrono::seconds(terminal || !told ? 1 : 10), [&] { return over_; })) {
+  while (!change_.wait_for(lock, terminal || !told ? patience_ : 10 * patience_, [&] { return over_; })) {
     to_stderr("{}{}  {}{}", terminal ? "\r\033[K" : "", clock_time(watch.seconds()), what_for_, terminal ? "" : "\n");
     told = true;
   }

@@ -2,6 +2,7 @@
 
 #include "experiments/program/stopwatch.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -43,7 +44,9 @@ class Console {
 /// redrawn on a terminal and goes with this, otherwise one after a second and then every ten.
 class Waiting {
  public:
-  explicit Waiting(std::string what_for);
+  using Seconds = std::chrono::duration<double>;
+
+  explicit Waiting(std::string what_for, Seconds patience = Seconds(1));
   ~Waiting();
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
@@ -52,16 +55,17 @@ class Waiting {
   void tell();
 
   std::string what_for_;
+  Seconds patience_;  // of whoever waits
   std::mutex mutex_;
   std::condition_variable change_;
   bool over_ = false;
-  std::thread teller_;
+  std::thread teller_;  // last: it uses the others
 };
 
 /// What `work` returns, with such lines where it takes long.
 template <class Work>
-auto while_waiting(std::string what_for, Work work) {
-  const Waiting waiting(std::move(what_for));
+auto while_waiting(std::string what_for, Work work, Waiting::Seconds patience = Waiting::Seconds(1)) {
+  const Waiting waiting(std::move(what_for), patience);
   return work();
 }
 

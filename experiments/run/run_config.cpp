@@ -44,4 +44,6 @@ RunConfig load_config(const std::string& path, const std::vector<std::string>& s
 
 std::string to_yaml(const RunConfig& config, WithHelp help) { return write_yaml(config, help); }
 
+Settings settings_of(const RunConfig& config) { return settings_of(YamlDocument::parse(to_yaml(config), "").root()); }
+
 }  // namespace surd

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "data/task.hpp"
+#include "experiments/config/settings.hpp"
 #include "experiments/config/write_options.hpp"
 #include "experiments/config/yaml_document.hpp"
 #include "layers/transformer.hpp"
@@ -41,5 +42,11 @@ RunConfig load_config(const std::string& path, const std::vector<std::string>& s
 
 /// The config with every default written out; itself a valid config file.
 std::string to_yaml(const RunConfig& config, WithHelp help = WithHelp::no);
+/// The same, key by key.
+Settings settings_of(const RunConfig& config);
+
+/// The keys that say when a run ends; they may change when it goes on.
+inline constexpr const char* keys_of_end[] = {"train.updates", "train.minutes", "train.patience", "train.stop_at",
+                                              "train.stop_after"};
 
 }  // namespace surd

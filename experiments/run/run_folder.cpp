@@ -2,8 +2,8 @@
 
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
+#include "experiments/run/checkpoint_metadata.hpp"
 #include "experiments/run/fingerprint.hpp"
-#include "experiments/run/trained_with.hpp"
 #include "train/storage/checkpoint.hpp"
 
 #include <fcntl.h>
@@ -230,10 +230,7 @@ void load_checkpoint(const RunFolder& folder, const RunConfig& config, const Tex
                              : name == "last"    ? checkpoints.last_path()
                              : name == "average" ? checkpoints.average_path()
                                                  : name;
-    const auto metadata = load_parameters(path, parameters);
-    const std::string changes = trained_otherwise(metadata, config, codec, false);
-    expect(changes.empty(), path, "was trained otherwise than {} says:{}\nput its files back if they were changed",
-           folder.path, changes);
+    load_parameters(path, parameters, expect_same_model(folder.path, config, codec));
   } catch (const Error& error) {
     throw Error(fmt::format("{}; use another one: {}", error.what(), others));
   }

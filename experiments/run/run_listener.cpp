@@ -1,7 +1,7 @@
 #include "experiments/run/run_listener.hpp"
 
 #include "experiments/program/text_format.hpp"
-#include "experiments/run/trained_with.hpp"
+#include "experiments/run/checkpoint_metadata.hpp"
 #include "train/storage/files.hpp"
 
 namespace surd {
@@ -18,7 +18,7 @@ RunListener::RunListener(Console& console, const RunFolder& folder, const RunCon
       after_update_(std::move(after_update)),
       keeps_checkpoints_(checkpoints),
       checkpoints_(folder.checkpoints(), config.train.keep_checkpoints,
-                   checkpoints ? trained_with(config, training.codec) : Checkpoints::Metadata()),
+                   checkpoints ? checkpoint_metadata(config, training.codec) : Checkpoints::Metadata()),
       json_(folder, progress.position, config.probe.every > 0),
       seconds_before_(progress.position.seconds.value_or(0)) {
   if (config.probe.every > 0) noise_meter_.emplace(training.model, training.parameters);

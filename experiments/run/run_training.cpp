@@ -4,10 +4,10 @@
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
+#include "experiments/run/checkpoint_metadata.hpp"
 #include "experiments/run/run_listener.hpp"
 #include "experiments/run/run_ranks.hpp"
 #include "experiments/run/system_info.hpp"
-#include "experiments/run/trained_with.hpp"
 #include "experiments/run/unknown_tokens.hpp"
 #include "train/storage/checkpoint.hpp"
 
@@ -93,16 +93,17 @@ RunProgress restore(const RunFolder& folder, const RunConfig& config, const Text
   RunProgress progress;
   const Checkpoints checkpoints(folder.checkpoints(), config.train.keep_checkpoints);
   const auto warn = [&](const std::string& text) { console.warn(text + "; using the checkpoint before it"); };
-  if (const auto saved = checkpoints.resume(parameters, optimizer, schedule, warn, writes)) {
-    progress = {saved->state, LogPosition::parse(saved->log_position)};
-    const std::string changes = trained_otherwise(saved->metadata, config, codec, true);
+  const auto check = [&](const std::string& path, const Checkpoints::Metadata& metadata) {
+    const std::string changes = difference(metadata, config, codec, Compared::all);
     expect_usage(changes.empty(), folder.path,
                  "its files were changed since {} was written, so the run cannot go on with them:{}\nput them back as "
                  "they were, or train into another folder by --out",
-                 saved->path, changes);
-  } else if (const std::string from = folder.read_origin().from; !from.empty()) {
+                 path, changes);
+  };
+  if (const auto saved = checkpoints.resume(parameters, optimizer, schedule, warn, writes, check))
+    progress = {saved->state, LogPosition::parse(saved->log_position)};
+  else if (const std::string from = folder.read_origin().from; !from.empty())
     load_parameters(from, parameters);
-  }
   // It may have been told to end later.
   progress.state.evaluations_good_enough = good_enough(folder, config.train, progress.state.update);
   progress.state.finished = is_over(progress.state, config.train);
@@ -161,6 +162,18 @@ int run(Training training, const Dataset& dataset, const RunConfig& config, cons
   return exit_done;
 }
 
+/// Sets the parameters to those of another run; says what that was trained with otherwise, where `tells`.
+void begin_with(const StartingPoint& from, const RunConfig& config, const Experiment& experiment, bool tells,
+                Console& console) {
+  const TextCodec& codec = experiment.dataset->codec;
+  load_parameters(from.checkpoint, experiment.model->parameters(), [&](const auto& path, const auto& metadata) {
+    expect(difference(metadata, config, codec, Compared::vocabularies).empty(), path,
+           "was trained with other vocabularies than those in {}; put its files back", from.vocabulary);
+    const std::string changes = difference(metadata, config, codec, Compared::model);
+    if (tells && !changes.empty()) console.warn(fmt::format("{} was trained otherwise:{}", path, changes));
+  });
+}
+
 /// With the vocabulary of a run that is resumed, or of another that it begins with.
 Experiment begin_experiment(const ConfigFile& file, const std::string& vocabulary,
                             const std::optional<StartingPoint>& from) {
@@ -186,7 +199,7 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
   Model& model = *experiment.model;
   Optimizer& optimizer = *experiment.optimizer;
   Schedule& schedule = *experiment.schedule;
-  if (request.from) as_usage([&] { load_parameters(request.from->checkpoint, model.parameters()); });
+  if (request.from) as_usage([&] { begin_with(*request.from, config, experiment, first, console); });
   if (resuming) folder.expect_same_data(experiment.corpus, experiment.splits);
 
   const Training training{model.transformer(),    model.parameters(),     optimizer,     schedule,

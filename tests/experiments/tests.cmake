@@ -16,7 +16,7 @@ surd_tests(run IN experiments/run LIBRARY commands FLOAT
   resume_test.cpp
   run_files_test.cpp
   tensorboard_test.cpp
-  trained_with_test.cpp
+  checkpoint_metadata_test.cpp
   unknown_tokens_test.cpp)
 surd_tests(study IN experiments/study LIBRARY commands FLOAT
   analysis_test.cpp

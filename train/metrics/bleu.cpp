@@ -130,8 +130,7 @@ std::vector<std::u32string> bleu_words(std::string_view line, BleuTokenization t
 }
 
 std::string Bleu::signature() const {
-  return fmt::format("nrefs:1|case:mixed|eff:no|tok:{}|smooth:exp",
-                     names_of(tokenization_)[static_cast<std::size_t>(tokenization_)]);
+  return fmt::format("nrefs:1|case:mixed|eff:no|tok:{}|smooth:exp", name_of(tokenization_));
 }
 
 TranslationMetric::Counts Bleu::count(std::string_view translation, std::string_view reference) const {

@@ -61,6 +61,7 @@ std::vector<std::string> names_of(SignificanceTest) { return {"bootstrap", "rand
 double p_value(const TranslationMetric& metric, const CountsOfLines& system, const CountsOfLines& baseline,
                const Resampling& resampling) {
   expect(system.size() == baseline.size(), "significance", "{} lines and {}", system.size(), baseline.size());
+  expect(resampling.trials > 0, "significance", "there are no trials");
   const double seen = std::fabs(metric.score(sum_of(system)) - metric.score(sum_of(baseline)));
   const auto differences = resampling.test == SignificanceTest::bootstrap
                                ? bootstrap_differences(metric, system, baseline, resampling)
@@ -73,6 +74,7 @@ double p_value(const TranslationMetric& metric, const CountsOfLines& system, con
 ScoreInterval bootstrap_interval(const TranslationMetric& metric, const CountsOfLines& system,
                                  const Resampling& resampling) {
   expect(!system.empty(), "significance", "there are no lines");
+  expect(resampling.trials > 0, "significance", "there are no trials");
   std::vector<double> scores = resampled_scores(metric, system, resampling);
   std::sort(scores.begin(), scores.end());
   const double mean = std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(scores.size());

@@ -23,7 +23,7 @@ struct Resampling {
 /// (1 + extreme trials) / (1 + trials). Extreme is a trial whose absolute difference is at least the one seen; of the
 /// bootstrap, after the mean of all is taken off, which makes its p about half of a two-sided one where the difference
 /// is clear. (sacreBLEU counts those above the one seen alone, so that a system seems to differ from its own copy.)
-/// Throws Error unless both have the same lines, and at least one.
+/// Throws Error unless both have as many lines, and at least one, and there are trials.
 double p_value(const TranslationMetric& metric, const CountsOfLines& system, const CountsOfLines& baseline,
                const Resampling& resampling);
 
@@ -31,7 +31,7 @@ struct ScoreInterval {
   double mean, half_width;
 };
 /// Of the scores of bootstrap samples of the lines: their mean, and half of what lies between the 2.5th and the 97.5th
-/// percentile. Throws Error where there is no line.
+/// percentile. Throws Error where there is no line, or no trial.
 ScoreInterval bootstrap_interval(const TranslationMetric& metric, const CountsOfLines& system,
                                  const Resampling& resampling);
 

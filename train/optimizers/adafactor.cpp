@@ -26,8 +26,6 @@ Adafactor::Adafactor(ParameterSet& parameters, const Options& options)
   columns_ = add_slot("column_mean", [&](const Shape& shape) { return Shape{is_matrix(shape) ? shape[1] : 1}; });
 }
 
-// s = g^2 + epsilon;  row, column: decayed means of s;  v = row column / mean(row), or the decayed s itself;
-// u = g / sqrt(v);  x -= rate max(smallest_scale, rms(x)) u / max(1, rms(u) / clip_rms)
 void Adafactor::update(Parameter& parameter, const Step& step) {
   Real* x = parameter.value.data();
   const std::size_t size = parameter.value.size();

@@ -14,6 +14,7 @@ struct LionOptions : OptimizerOptions {
       "share of the momentum in the direction of a step: x loses rate * sign(beta1 * m + (1 - beta1) * g)", fraction());
     f("beta2", beta2, "share of the momentum that is kept, after the step: m = beta2 * m + (1 - beta2) * g",
       fraction());
+    refuse_epsilon(f, "lion");
   }
 };
 

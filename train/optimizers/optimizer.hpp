@@ -3,6 +3,7 @@
 #include "autograd/base/registry.hpp"
 #include "autograd/parameter.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -47,6 +48,12 @@ struct OptimizerOptions {
       at_least(0));
     f("groups", groups, "settings of single parameters");
   }
+  /// Of an optimizer without an epsilon: no group may set one.
+  void refuse_epsilon(Fields& f, std::string_view optimizer) const {
+    const auto has_epsilon = [](const ParameterGroupOptions& group) { return group.epsilon.has_value(); };
+    f.rule(std::none_of(groups.begin(), groups.end(), has_epsilon), "groups",
+           fmt::format("must not set epsilon: {} has none; remove it there", optimizer));
+  }
 };
 
 /// Changes parameters against their gradients.
@@ -78,6 +85,7 @@ class Optimizer {
   double learning_rate() const { return options_.learning_rate; }
 
  protected:
+  /// The parameters must outlive it. Throws OptionError for a group that matches none of them.
   Optimizer(ParameterSet& parameters, const OptimizerOptions& options, double epsilon);
 
   /// The settings of one parameter in this update, after its group, multiplier and the schedule.

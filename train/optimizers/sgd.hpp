@@ -2,7 +2,6 @@
 
 #include "train/optimizers/optimizer.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 
@@ -19,9 +18,7 @@ struct SgdOptions : OptimizerOptions {
       fraction());
     f("nesterov", nesterov, "x loses rate * (g + momentum * v) instead, with the new v (Sutskever et al., ICML 2013)");
     f.rule(!nesterov || momentum > 0, "nesterov", "needs a momentum above 0; set momentum: 0.9, or remove nesterov");
-    const auto has_epsilon = [](const ParameterGroupOptions& group) { return group.epsilon.has_value(); };
-    f.rule(std::none_of(groups.begin(), groups.end(), has_epsilon), "groups",
-           "must not set epsilon: sgd has none; remove it there");
+    refuse_epsilon(f, "sgd");
   }
 };
 

@@ -31,8 +31,8 @@ class NoiseMeter {
   /// Announces the index-th batch of an update; index 0 begins a new one.
   void watch(std::size_t index, const Batch& batch);
 
-  /// After the passes over those batches, whose gradients the parameters hold. Absent where the first batch is one
-  /// pair, or the loss is not finite. Changes nothing but the meter.
+  /// After the passes over those batches, whose gradients the parameters hold. Absent where they are one pair, or the
+  /// loss is not finite. Where batches are packed, rows are counted in place of pairs. Changes nothing but the meter.
   std::optional<GradientNoise> measure(double label_smoothing, std::uint64_t seed, std::uint64_t step);
 
   std::uint64_t passes() const { return passes_; }  ///< made so far

@@ -22,9 +22,10 @@ namespace surd {
 /// rank a share is a message for each tensor that it has a part of.
 class Ranks {
  public:
-  /// `timeout`: how much longer the part of an update may take on another rank than on this one. `stopped` says whether
-  /// this process was told to stop: then it waits for half a second more, because others may be gone.
-  /// `bucket_bytes`: of each bucket, at least, but for the last one.
+  /// After its own pass a rank waits for the others as long as that took, and `timeout` longer. `stopped` says whether
+  /// this process was told to stop: then it waits for half a second, because others may be gone. `bucket_bytes`: of
+  /// each bucket, at least, but for the last one. Throws Error where the transport has not labels enough for so many
+  /// parameters.
   Ranks(Transport& transport, ParameterSet& parameters, std::chrono::duration<double> timeout,
         std::function<bool()> stopped, std::size_t bucket_bytes = usual_bucket_bytes);
 

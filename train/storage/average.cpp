@@ -53,21 +53,22 @@ class Sums {
 }  // namespace
 
 std::vector<std::uint64_t> average_checkpoints(const std::vector<std::string>& paths, const std::string& to,
-                                               const Checkpoints::Metadata& metadata) {
+                                               const Checkpoints::Check& check) {
   expect(!paths.empty(), "average", "there are no checkpoints");
   std::vector<std::uint64_t> updates;
+  TensorFileView view;
   Sums sums;
   for (const std::string& path : paths) {
     const TensorFile file = read_safetensors(path);
+    if (check) check(path, file.metadata);
     const std::uint64_t update = update_of(file, path);
     expect(std::find(updates.begin(), updates.end(), update) == updates.end(), path,
            "is of update {} like another one; name each once", update);
     sums.add(file, path);
+    if (updates.empty()) view.metadata = added_metadata(file.metadata);
     updates.push_back(update);
   }
   const auto means = sums.means();
-  TensorFileView view;
-  view.metadata = metadata;
   view.metadata["averaged_updates"] = fmt::format("{}", fmt::join(updates, ","));
   for (const auto& [name, mean] : means) view.tensors.emplace_back(name, &mean);
   write_file_atomically(to, encode_safetensors(view));

@@ -90,13 +90,13 @@ void restore_parameters(const TensorFile& file, ParameterSet& parameters) {
 void Checkpoints::save(const ParameterSet& parameters, const Optimizer& optimizer, const Schedule& schedule,
                        const TrainState& state, const std::string& log_position, bool best) const {
   TensorFileView view;
-  view.metadata = metadata_;
-  view.metadata.insert({{"format", format},
-                        {"real", real_name},
-                        {"state", to_json(state).dump()},
-                        {"schedule", Json(schedule.state()).dump()},
-                        {"optimizer_updates", std::to_string(optimizer.updates())},
-                        {"log_position", log_position}});
+  view.metadata = {{"format", format},
+                   {"real", real_name},
+                   {"state", to_json(state).dump()},
+                   {"schedule", Json(schedule.state()).dump()},
+                   {"optimizer_updates", std::to_string(optimizer.updates())},
+                   {"log_position", log_position}};
+  view.metadata.insert(metadata_.begin(), metadata_.end());
   for (const Parameter& parameter : parameters) view.tensors.emplace_back(parameter.name, &parameter.value);
   for (const Optimizer::Slot& slot : optimizer.slots())
     for (const Parameter& parameter : parameters)
@@ -146,8 +146,8 @@ std::vector<std::string> Checkpoints::newest_first() const {
 
 std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, Optimizer& optimizer,
                                                       Schedule& schedule,
-                                                      const std::function<void(const std::string&)>& warn,
-                                                      bool writes) const {
+                                                      const std::function<void(const std::string&)>& warn, bool writes,
+                                                      const Check& check) const {
   auto paths = newest_first();
   if (path_exists(best_file())) paths.push_back(best_file());
   if (paths.empty()) return std::nullopt;
@@ -164,6 +164,7 @@ std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, 
     expect(file.metadata["format"] == format, path, "is not a checkpoint of this version ({})", format);
     expect(file.metadata["real"] == real_name, path, "was trained in {}, this program computes in {}",
            file.metadata["real"], real_name);
+    if (check) check(path, file.metadata);
     expect_model(file, path, parameters);
     expect_optimizer(file, path, parameters, optimizer);
     restore_parameters(file, parameters);
@@ -175,8 +176,7 @@ std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, 
       expect(found != file.metadata.end(), path, "its metadata have no '{}'; {}", key, way_out);
       return found->second;
     };
-    const Saved saved{state_from({text("state"), path + ": state", way_out}), text("log_position"), file.metadata,
-                      path};
+    const Saved saved{state_from({text("state"), path + ": state", way_out}), text("log_position")};
     try {
       optimizer.set_updates(std::stoull(text("optimizer_updates")));
       schedule.restore(JsonObject(text("schedule"), path + ": schedule", way_out).reals());
@@ -201,11 +201,17 @@ std::string Checkpoints::last_path() const {
 
 std::string Checkpoints::average_path() const { return (fs::path(folder_) / "average.safetensors").string(); }
 
-Checkpoints::Metadata load_parameters(const std::string& path, ParameterSet& parameters) {
+void load_parameters(const std::string& path, ParameterSet& parameters, const Checkpoints::Check& check) {
   const TensorFile file = read_safetensors(path);
+  if (check) check(path, file.metadata);
   expect_model(file, path, parameters);
   restore_parameters(file, parameters);
-  return file.metadata;
+}
+
+Checkpoints::Metadata added_metadata(Checkpoints::Metadata metadata) {
+  for (const char* own : {"format", "real", "state", "schedule", "optimizer_updates", "log_position", "checksum"})
+    metadata.erase(own);
+  return metadata;
 }
 
 bool is_optimizer_slot(const std::string& name) { return name.rfind(slot_prefix, 0) == 0; }

@@ -25,6 +25,8 @@ namespace surd {
 class Checkpoints {
  public:
   using Metadata = std::map<std::string, std::string>;
+  /// Asked about a whole checkpoint before anything of it is used; throws where it is not to be.
+  using Check = std::function<void(const std::string& path, const Metadata& metadata)>;
 
   /// `metadata`: what else save() writes into each.
   Checkpoints(std::string folder, std::size_t keep, Metadata metadata = {})
@@ -34,8 +36,6 @@ class Checkpoints {
   struct Saved {
     TrainState state;
     std::string log_position;  ///< whatever the caller gave to save()
-    Metadata metadata;         ///< all of the file's
-    std::string path;          ///< of the file
   };
 
   /// Writes the latest one, then removes the oldest beyond those to keep, then writes the best. Throws Error; then what
@@ -44,18 +44,22 @@ class Checkpoints {
             const TrainState& state, const std::string& log_position, bool best) const;
 
   /// Throws NoSpace unless the file system has room for all checkpoints of a run: those kept, the best one and one that
-  /// is being written. What the folder holds already counts as room, for it will be replaced.
+  /// is being written. What the folder holds already counts as room, for most of it will be replaced.
   void expect_space(const ParameterSet& parameters, const Optimizer& optimizer) const;
 
   /// Restores from the latest whole checkpoint, or from the best where every later one is damaged; `warn` is told of
   /// each that is passed over. Writes the best file if the run stopped before it could, where `writes`. Nothing where
-  /// there is none at all. Throws Error when there are only damaged ones, or they do not fit the model.
+  /// there is none at all. Throws Error when there are only damaged ones, or the one chosen does not fit the model or
+  /// is not to be used.
   std::optional<Saved> resume(ParameterSet& parameters, Optimizer& optimizer, Schedule& schedule,
-                              const std::function<void(const std::string&)>& warn, bool writes = true) const;
+                              const std::function<void(const std::string&)>& warn, bool writes = true,
+                              const Check& check = {}) const;
 
   /// Path of the best checkpoint, or of the latest where there is no best. Throws Error where there is none.
   std::string best_path() const;
+  /// Path of the latest. Throws Error where there is none.
   std::string last_path() const;
+  /// Where `surd average` writes, whether it did or not.
   std::string average_path() const;
   /// Paths of the latest ones, the newest first.
   std::vector<std::string> newest_first() const;
@@ -68,8 +72,12 @@ class Checkpoints {
   Metadata metadata_;
 };
 
-/// Sets the parameters to those of a checkpoint, and returns its metadata. Throws Error when a name or a shape differs.
-Checkpoints::Metadata load_parameters(const std::string& path, ParameterSet& parameters);
+/// Sets the parameters to those of a checkpoint. Throws Error when it is damaged or cannot be read, or a name or a
+/// shape differs.
+void load_parameters(const std::string& path, ParameterSet& parameters, const Checkpoints::Check& check = {});
+
+/// Of a checkpoint's metadata, what the caller of save() added.
+Checkpoints::Metadata added_metadata(Checkpoints::Metadata metadata);
 
 /// Whether a tensor of a checkpoint is the optimizer's, and not a parameter.
 bool is_optimizer_slot(const std::string& name);

@@ -83,7 +83,8 @@ void write_file_atomically(const std::string& path, const std::string& bytes);
 /// that share a file system too, one makes it. Throws Error with the system's reason.
 bool create_file(const std::string& path, const std::string& bytes);
 
-/// The same; where the file system has links, the file appears with all of its bytes.
+/// The same; where the file system has links, the file appears with all of its bytes, and true is returned as well
+/// where one with these bytes is there: so the bytes must tell who makes it.
 bool create_whole_file(const std::string& path, const std::string& bytes);
 
 /// Gives a folder another name, under which there is nothing or an empty folder; false where there is more, and then

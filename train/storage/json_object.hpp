@@ -12,8 +12,8 @@
 
 namespace surd {
 
-/// A JSON object that an earlier process wrote and a person may have changed since. Every member throws Error
-/// "name: 'key' rule; way out".
+/// A JSON object that an earlier process wrote and a person may have changed since. What asks for a key, or for numbers
+/// alone, throws Error "name: 'key' rule; way out" where it is not there.
 class JsonObject {
  public:
   /// `name`: the file, or "file:line"; `way_out`: what a person can do where it does not hold what it should.
@@ -29,9 +29,9 @@ class JsonObject {
   JsonObject object(const std::string& key) const;
   /// Every key with its number.
   std::map<std::string, double> reals() const;
-  /// The numbers among its values.
+  /// The numbers among its values, whatever the others are.
   std::map<std::string, double> numbers() const;
-  /// The texts among its values.
+  /// The texts among its values, whatever the others are.
   std::map<std::string, std::string> texts() const;
 
   /// Throws Error "name: rule; way out" unless `holds`.

@@ -38,10 +38,6 @@ struct RunFacts {
   std::string again;      // the command line that repeats it
 };
 
-Settings settings_in(const RunConfig& config) {
-  return settings_of(YamlDocument::parse(to_yaml(config), "config").root());
-}
-
 /// The folder without "/" or "/." at its end.
 fs::path whole_path(const std::string& folder) { return without_end_slash(fs::absolute(folder).string()); }
 
@@ -69,8 +65,8 @@ std::string command_to_repeat(const RunFolder& folder, const std::optional<RunOr
 
 RunFacts::RunFacts(const std::string& path) : folder(path), found(found_run(path)) {
   const RunConfig config = load_config(folder.config());
-  settings = settings_in(config);
-  from_defaults = setting_changes(settings_in(defaults_with_choices<RunConfig>(settings)), settings);
+  settings = settings_of(config);
+  from_defaults = setting_changes(settings_of(defaults_with_choices<RunConfig>(settings)), settings);
   if (path_exists(folder.origin())) origin = parse_origin(read_file(folder.origin()), folder.origin());
   if (origin && !origin->extended.empty()) from_extended = setting_changes(origin->extended, settings);
   if (path_exists(folder.summary())) summary.emplace(folder.read_summary());

@@ -3,6 +3,7 @@
 #include "experiments/commands/study/study_lines.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
+#include "experiments/run/experiment.hpp"
 #include "experiments/study/execution/outlook.hpp"
 #include "experiments/study/file/study_group.hpp"
 
@@ -54,7 +55,7 @@ std::vector<std::string> lines_of_pilot(const Study& study, const std::string& p
 int study_check_command(const StudyCheckArguments& arguments) {
   if (is_study_group(arguments.file)) return study_group_check(arguments);
   const Study study = load_study(arguments.file, arguments.settings.values, arguments.quick);
-  check_experiments(study);
+  while_waiting(waiting_for_data, [&] { check_experiments(study); });
   const Decidability decidability = decidability_of(study);
   StudyCounts counts;
   counts.planned = plan(study, [](const std::string&) { return nullptr; }).size();

@@ -18,15 +18,21 @@ int finish_study(const StudyFolder& folder, const Study& study, StudyResults& re
                            counts.finished, counts.diverged, counts.failed,
                            counts.reused > 0 ? fmt::format("; {} reused from other studies", counts.reused) : ""));
   for (const std::string& line : failures(study, results)) console.line(line);
-  StudyReport report(folder, study);
-  for (const std::string& line : answer_lines(study, report.analysis)) console.line(line);
-  write_report(std::move(report), folder);
+  report_study(folder, study, console);
   if (!in_group) update_group_around(folder, console);
   console.line(fmt::format("\nreport      {}/report.html", folder.path()));
   return counts.ended() == counts.planned && counts.failed == 0 ? exit_done : exit_failed;
 }
 
 }  // namespace
+
+void report_study(const StudyFolder& folder, const Study& study, Console& console) {
+  StudyReport report(folder, study);
+  const std::vector<std::string> answers = answer_lines(study, report.analysis);
+  const std::string problem = write_report(std::move(report), folder);
+  for (const std::string& line : answers) console.line(line);
+  if (!problem.empty()) throw Error(problem);
+}
 
 void update_group_around(const StudyFolder& folder, Console& console) {
   const std::string problem = write_report_of_group_around(folder.path());

@@ -12,6 +12,10 @@ namespace surd {
 /// is.
 int make_runs(const StudyFolder& folder, const Study& study, std::optional<std::size_t> jobs, bool in_group = false);
 
+/// Writes the report of a study and prints its verdicts, which are told even where the report cannot be written. Throws
+/// Error then, and where a file of a run is damaged.
+void report_study(const StudyFolder& folder, const Study& study, Console& console);
+
 /// Writes the report of the group of studies that the study's folder lies in, if it lies in one; warns where that
 /// cannot be.
 void update_group_around(const StudyFolder& folder, Console& console);

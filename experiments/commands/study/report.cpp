@@ -16,7 +16,9 @@ namespace {
 int study_group_report(const StudyGroup& group, const std::string& folder) {
   for (const std::filesystem::path& file : group.studies) {
     const StudyFolder study(folder + "/" + file.stem().string());
-    if (study.begun()) write_report(StudyReport(study, study.study()), study);
+    if (!study.begun()) continue;
+    if (const std::string problem = write_report(StudyReport(study, study.study()), study); !problem.empty())
+      throw Error(problem);
   }
   Console console;
   for (const std::string& line : answer_lines(group, write_group_report(group, folder))) console.line(line);
@@ -43,9 +45,7 @@ int study_report_command(const StudyReportArguments& arguments) {
   const StudyFolder folder(arguments.folder);
   const Study study = folder.study();
   Console console;
-  StudyReport report(folder, study);
-  for (const std::string& line : answer_lines(study, report.analysis)) console.line(line);
-  write_report(std::move(report), folder);
+  report_study(folder, study, console);
   update_group_around(folder, console);
   console.line(fmt::format("\nreport      {}/report.html", folder.path()));
   return exit_done;

@@ -4,6 +4,7 @@
 #include "experiments/commands/study/study_lines.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/usage_error.hpp"
+#include "experiments/run/experiment.hpp"
 #include "experiments/study/execution/outlook.hpp"
 #include "experiments/study/execution/reuse.hpp"
 #include "experiments/study/report/group_report.hpp"
@@ -135,7 +136,7 @@ int study_group_run(const StudyRunArguments& arguments) {
 int run_study(const StudyRunArguments& arguments, bool in_group) {
   const StudySource source{arguments.file, arguments.settings.values, arguments.quick, {}};
   const Study written = load_study(source);
-  check_experiments(written);
+  while_waiting(waiting_for_data, [&] { check_experiments(written); });
   const StudyFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out);
   expect_folder(folder, written, source, arguments.resume);
   const std::vector<std::string> reuse = folders_to_reuse(arguments.reuse.values, folder);

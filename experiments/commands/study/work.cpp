@@ -77,9 +77,9 @@ int study_work_command(const StudyWorkArguments& arguments) {
   const StudyFolder folder(arguments.folder);
   const Study study = folder.study();
   Console console;
-  const StopSignals signals;
   // Where this machine has not the data, every run that it takes would fail.
   while_waiting(waiting_for_data, [&] { return Experiment(study.config_file(0, {}, study.seeds.front())); });
+  const StopSignals signals;
   WorkOptions options{arguments.time.seconds, arguments.idle.seconds};
   if (arguments.lease.seconds) options.lease = Leases::Seconds(*arguments.lease.seconds);
   const WorkEnd end = work_on(folder, study, signals, options, [&](const RunEnd& run) { print(console, run); });

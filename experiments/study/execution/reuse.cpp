@@ -105,7 +105,7 @@ std::optional<ReusableRuns::Source> ReusableRuns::find(const RunConfig& config) 
 
 bool ReusableRuns::same_data(const Source& source, const RunConfig& config) const {
   std::string key = std::to_string(config.seed) + "\n";
-  for (const auto& [name, value] : settings_of(YamlDocument::parse(to_yaml(config), "resolved config").root()))
+  for (const auto& [name, value] : settings_of(config))
     if (name.rfind("task.", 0) == 0) key += name + "=" + value + "\n";
   auto data = data_.find(key);
   if (data == data_.end()) data = data_.emplace(key, fingerprint(config.task.make()->load(config.seed))).first;

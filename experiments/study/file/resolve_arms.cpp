@@ -12,11 +12,6 @@ namespace {
 constexpr std::size_t most_arms = 1000;
 constexpr std::size_t most_combinations = 100'000;  // of which `without` leaves out all but most_arms
 
-/// The resolved config, key by key.
-Settings resolved(const RunConfig& config) {
-  return settings_of(YamlDocument::parse(to_yaml(config), "resolved config").root());
-}
-
 }  // namespace
 
 void StudyReader::collect(const ConfigError& error) {
@@ -202,7 +197,7 @@ void StudyReader::resolve_arms(Study& study) {
           fmt::format("the arms '{}' and '{}' differ in what is tuned alone, so tuned they are the same; remove the "
                       "axis, or its key from the tuning",
                       twin->second, arm.name));
-      const Settings own = resolved(config);
+      const Settings own = settings_of(config);
       for (const TuningAxis& axis : study.tuning->axes) {
         if (const auto found = own.find(axis.key); found != own.end()) arm.own[axis.key] = found->second;
         for (const double value : {axis.values.front(), axis.values.back()})

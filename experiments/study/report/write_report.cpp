@@ -53,16 +53,15 @@ StudyReport::StudyReport(const StudyFolder& folder, const Study& study) {
                       commands_to_repeat(folder, study), facts_of(makers)});
 }
 
-void write_report(StudyReport report, const StudyFolder& folder) {
-  try {
-    write_file_atomically(folder.path() + "/verdicts.json", report.verdicts);
-    write_file_atomically(folder.path() + "/report.md", report.markdown);
-    write_file_atomically(folder.path() + "/runs.csv", report.csv);
-    write_file_atomically(folder.path() + "/report.html", to_html(std::move(report.page), chart_library()));
-  } catch (const Error& error) {
-    throw Error(fmt::format("{}; once it can, write the report by: surd study report {}", error.what(),
-                            shell_word(folder.path())));
-  }
+std::string write_report(StudyReport report, const StudyFolder& folder) try {
+  write_file_atomically(folder.path() + "/verdicts.json", report.verdicts);
+  write_file_atomically(folder.path() + "/report.md", report.markdown);
+  write_file_atomically(folder.path() + "/runs.csv", report.csv);
+  write_file_atomically(folder.path() + "/report.html", to_html(std::move(report.page), chart_library()));
+  return "";
+} catch (const Error& error) {
+  return fmt::format("{}; once there is room for it, the report is written by: surd study report {}", error.what(),
+                     shell_word(folder.path()));
 }
 
 }  // namespace surd

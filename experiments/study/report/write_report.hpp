@@ -23,8 +23,8 @@ struct StudyReport {
   nlohmann::ordered_json page;          ///< of report.html
 };
 
-/// Writes verdicts.json, report.html, report.md and runs.csv into a study's folder. Throws Error, with a way out, where
-/// one cannot be written.
-void write_report(StudyReport report, const StudyFolder& folder);
+/// Writes verdicts.json, report.html, report.md and runs.csv into a study's folder. Returns why one cannot be written,
+/// and the way out; "" where all are.
+std::string write_report(StudyReport report, const StudyFolder& folder);
 
 }  // namespace surd

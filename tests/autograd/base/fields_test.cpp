@@ -27,7 +27,7 @@ TEST_CASE("ranges say what they hold") {
       {at_least(1), "at least 1", {1, 2, inf}, {0.999, -inf, nan}},
       {above(0), "greater than 0", {1e-300, 5}, {0, -1, nan}},
       {between(-1, 2.5), "in [-1, 2.5]", {-1, 0, 2.5}, {-1.01, 2.51, nan}},
-      {fraction(), "in [0, 1)", {0, 0.5, 0.999}, {1, -0.001, nan}},
+      {fraction(), "in [0, 1)", {0, 0.5, 0.999}, {1, 0.99999999, -0.001, nan}},
       {{0, 1, false, true}, "in (0, 1]", {0.001, 1}, {0, 1.001}},
       {below, "at most 2", {2, -inf}, {2.01, nan}},
       {strictly_below, "less than 2", {1.99}, {2}},

@@ -2,7 +2,6 @@
 #include "data/text.hpp"
 
 #include "autograd/base/error.hpp"
-#include "autograd/base/machine_memory.hpp"
 #include "data/tasks/addition.hpp"
 #include "data/tasks/copy.hpp"
 #include "data/tasks/dates.hpp"
@@ -155,13 +154,29 @@ TEST_CASE("asking for more examples than there are is an error") {
       Error);
 }
 
-TEST_CASE("more examples than the memory holds are an error before they are drawn") {
-  SequenceOptions options = small<CopyTask>();
-  options.train_size = options.valid_size = options.test_size = 100'000'000;
-  constexpr double least_bytes_of_all = 6e10;
-  if (machine_memory_bytes() >= least_bytes_of_all) return;
-  CHECK(test::contains(test::message_of([&] { CopyTask(options).load(1); }),
-                       "task.train_size: 300000000 examples take more than"));
+TEST_CASE("more examples than the memory holds are an error, if need be while they are drawn") {
+  SplitSizes sizes;
+  sizes.train_size = 3000;
+  sizes.valid_size = sizes.test_size = 1;
+  std::size_t drawn = 0;
+  const auto draw = [&](random::Sequence&) {
+    return TextPair{std::to_string(++drawn) + std::string(996, '.'), std::string(1000, '.')};
+  };
+  const auto told = [&](double memory) {
+    drawn = 0;
+    return test::message_of([&] { DistinctExamples("lines", 1, memory).deal(sizes, draw); });
+  };
+  CHECK(test::contains(told(4e5), "task.train_size: 3002 examples take more than"));
+  CHECK(drawn == 0);
+  CHECK(test::contains(told(1e7), "task.train_size: 3002 examples take more than"));
+  CHECK(drawn == 1000);
+  CHECK(told(1.2e7).empty());
+  DistinctExamples examples("lines", 1, 1.2e7);
+  drawn = 0;
+  examples.deal(sizes, draw);
+  // What was dealt counts as well.
+  CHECK(test::contains(test::message_of([&] { examples.split("test_long", 1000, draw); }),
+                       "task.test_size: 4002 examples take more than"));
 }
 
 TEST_CASE("copy repeats the source, of any length in the range") {

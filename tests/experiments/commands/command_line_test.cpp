@@ -172,10 +172,12 @@ TEST_CASE("parameter groups are set in the config") {
                           "\"*emb*\", epsilon: 1e-6}]'"));
   CAPTURE(outcome.output);
   CHECK(outcome.exit_code == 0);
-  const Outcome sgd =
-      program(place.train("--set optimizer.name=sgd --set 'optimizer.groups=[{match: \"*\", epsilon: 1e-6}]'"));
-  CHECK(sgd.exit_code == 2);
-  CHECK(contains(sgd.output, "must not set epsilon: sgd has none"));
+  for (const std::string name : {"sgd", "lion"}) {
+    const Outcome without = program(
+        place.train("--set optimizer.name=" + name + " --set 'optimizer.groups=[{match: \"*\", epsilon: 1e-6}]'"));
+    CHECK(without.exit_code == 2);
+    CHECK(contains(without.output, "must not set epsilon: " + name + " has none"));
+  }
 }
 
 TEST_CASE("what a line becomes does not depend on the lines it is decoded with") {

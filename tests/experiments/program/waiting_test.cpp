@@ -5,40 +5,54 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
 #include <stdexcept>
 #include <string>
-#include <thread>
 
 namespace {
 
 using namespace surd;
 
-/// What is printed on standard error meanwhile.
-std::string errors_of(const std::function<void()>& work) {
+std::ptrdiff_t lines_in(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+/// What `work` prints on standard error; it is told what is printed so far.
+std::string errors_of(const std::function<void(const std::function<std::string()>&)>& work) {
   const test::TemporaryDirectory directory;
+  const std::string name = directory.path("errors");
   std::fflush(stderr);
-  const int before = ::dup(STDERR_FILENO), file = ::open(directory.path("errors").c_str(), O_CREAT | O_WRONLY, 0600);
+  const int before = ::dup(STDERR_FILENO), file = ::open(name.c_str(), O_CREAT | O_WRONLY, 0600);
   ::dup2(file, STDERR_FILENO);
-  work();
+  work([&] { return test::TemporaryDirectory::read(name); });
   std::fflush(stderr);
   ::dup2(before, STDERR_FILENO);
   ::close(file);
   ::close(before);
-  return test::TemporaryDirectory::read(directory.path("errors"));
+  return test::TemporaryDirectory::read(name);
 }
 
-TEST_CASE("who waits for more than a second is told what for, and nobody else") {
-  CHECK(errors_of([] { CHECK(while_waiting("the end", [] { return 7; }) == 7); }).empty());
-  CHECK(errors_of([] {
-          while_waiting("the end", [] { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); });
-        }) == "0:01  the end\n");
-  CHECK(errors_of([] {
-          CHECK_THROWS_AS(while_waiting("the end", []() -> int { throw std::runtime_error("no end"); }),
+TEST_CASE("who waits for longer than the patience is told what for, again and again, and nobody else") {
+  const Waiting::Seconds ages(1e5), moment(1e-3);
+  CHECK(errors_of([&](const auto&) {
+          CHECK(while_waiting(
+                    "the end", [] { return 7; }, ages) == 7);
+        }).empty());
+  CHECK(errors_of([&](const auto&) {
+          CHECK_THROWS_AS(while_waiting(
+                              "the end", []() -> int { throw std::runtime_error("no end"); }, ages),
                           std::runtime_error);
         }).empty());
+  const std::string told = errors_of([&](const auto& so_far) {
+    while_waiting(
+        "the end",
+        [&] {
+          while (lines_in(so_far()) < 3) continue;
+        },
+        moment);
+  });
+  CHECK(told.rfind("0:00  the end\n", 0) == 0);
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST_CASE("the command of a report has --anyway where the study was refused with
     const StudyFolder folder(study.directory.path("out"));
     folder.freeze(source, load_study(source), false);
     folder.extend(2);
-    write_report(StudyReport(folder, folder.study()), folder);
+    REQUIRE(write_report(StudyReport(folder, folder.study()), folder).empty());
     const std::string page = read_file(folder.path() + "/report.html");
     CAPTURE(seeds);
     CHECK(contains(page, std::string(anyway ? " --anyway" : "study.yaml") +
@@ -125,12 +125,13 @@ TEST_CASE("verdicts are told even where the report cannot be written, with how t
   const std::string folder = study.directory.path("out");
   REQUIRE(study.run("out", "--anyway --jobs 0").exit_code == 0);
   fs::create_directories(folder + "/report.md");  // a file cannot have its name
-  for (const std::string command :
+  for (const std::string& command :
        {"study run " + study.file + " --resume --out " + folder, "study report " + folder}) {
     const Outcome unwritten = program(command);
     CHECK(unwritten.exit_code == 1);
     CHECK(contains(unwritten.output, "The loss is low"));
-    CHECK(contains(unwritten.output, "once it can, write the report by: surd study report " + folder));
+    CHECK(
+        contains(unwritten.output, "once there is room for it, the report is written by: surd study report " + folder));
   }
   fs::remove(folder + "/report.md");
   CHECK(program("study report " + folder).exit_code == 0);

@@ -109,5 +109,9 @@ TEST_CASE("lines that are not parallel are refused") {
   CHECK_THROWS_WITH_AS(count_lines(chrf, {"a"}, {"a", "b"}), "chrF2: 1 translations and 2 references", Error);
   CHECK_THROWS_AS(sum_of({}), Error);
   CHECK_THROWS_AS(bootstrap_interval(chrf, {}, {}), Error);
+  Resampling none;
+  none.trials = 0;
+  CHECK_THROWS_AS(bootstrap_interval(chrf, {{1}}, none), Error);
+  CHECK_THROWS_AS(p_value(chrf, {{1}}, {{1}}, none), Error);
   CHECK_THROWS_AS(p_value(chrf, {{1}}, {}, {}), Error);
 }

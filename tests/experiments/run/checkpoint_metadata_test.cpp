@@ -1,19 +1,24 @@
-#include "experiments/run/trained_with.hpp"
+#include "experiments/run/checkpoint_metadata.hpp"
 
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "tests/experiments/run/small_run.hpp"
 #include "tests/text.hpp"
+#include "train/storage/average.hpp"
 #include "train/storage/safetensors.hpp"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 namespace {
 
 using namespace surd;
 using namespace surd::test;
+namespace fs = std::filesystem;
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
@@ -39,8 +44,11 @@ TEST_CASE("a run whose config was changed by hand does not go on, and its checkp
   CHECK(contains(refusal(),
                  "update-00000004.safetensors was written, so the run cannot go on with them:\n"
                  "  model.dropout: 0.1 -> 0.3\nput them back as they were"));
+  CHECK_NOTHROW(OpenRun(path, "best"));  // what it computes does not depend on that
+  write(replaced(text, "scale: inv_sqrt_dim", "scale: one"));
   CHECK(contains(unusable(), "best.safetensors: was trained otherwise than " + path +
-                                 " says:\n  model.dropout: 0.1 -> 0.3\nput its files back if they were changed; use another"));
+                                 " says:\n  model.attention.scale: inv_sqrt_dim -> one\n"
+                                 "put its files back if they were changed; use another"));
   write(replaced(text, "label_smoothing: 0\n", "label_smoothing: 0.1\n"));
   CHECK(contains(refusal(), "\n  train.label_smoothing: 0 -> 0.1\n"));
   CHECK_NOTHROW(OpenRun(path, "best"));  // it does not depend on that
@@ -85,7 +93,30 @@ TEST_CASE("checkpoints are not used with other vocabularies, or in the folder of
   CHECK_NOTHROW(OpenRun(path, "best"));
 }
 
+TEST_CASE("elements of lists count, and keys that a newer version brings have their defaults") {
+  const auto config = [](const std::string& text) {
+    return ConfigFile(YamlDocument::parse("task: {name: copy}\n" + text, "config.yaml")).config;
+  };
+  const TextCodec codec{TextFormat(), Vocabulary(), Vocabulary()};
+  const std::string group = "optimizer: {groups: [{match: '*', learning_rate_multiplier: 0}]}\n";
+  const RunConfig plain = config(""), grouped = config(group);
+  const auto changes = [&](const RunConfig& before, const RunConfig& after) {
+    return difference(checkpoint_metadata(before, codec), after, codec, Compared::all);
+  };
+  CHECK(contains(changes(plain, grouped), "optimizer.groups.0.learning_rate_multiplier: (not read) -> 0"));
+  CHECK(contains(changes(grouped, plain), "optimizer.groups.0.learning_rate_multiplier: 0 -> (not read)"));
+  CHECK(changes(grouped, grouped).empty());
+
+  Checkpoints::Metadata older = checkpoint_metadata(plain, codec);
+  nlohmann::json told = nlohmann::json::parse(older["settings"]);
+  REQUIRE(told.erase("model.dropout") == 1);
+  older["settings"] = told.dump();
+  CHECK(difference(older, plain, codec, Compared::all).empty());
+  CHECK(difference(older, config("model: {dropout: 0.2}\n"), codec, Compared::all) == "\n  model.dropout: 0 -> 0.2");
+}
+
 TEST_CASE("files that were moved, logs, and the end of a run do not make its checkpoints those of another") {
+  const TemporaryDirectory directory;
   const auto config = [](const std::string& folder, const std::string& rest) {
     std::string text = "task: {name: parallel_text, subwords: {kind: words}";
     for (const char* name :
@@ -93,14 +124,48 @@ TEST_CASE("files that were moved, logs, and the end of a run do not make its che
       text += fmt::format(", {}: {}/{}", name, folder, name);
     return ConfigFile(YamlDocument::parse(text + "}\n" + rest, "config.yaml")).config;
   };
-  const auto trained = [](const RunConfig& of) {
-    return trained_with(of, TextCodec(TextFormat(), Vocabulary(), Vocabulary()));
-  };
-  const auto before = trained(config("here", ""));
-  CHECK(trained(config("there",
+  const TextCodec codec{TextFormat(), Vocabulary(), Vocabulary()};
+  const Checkpoints::Metadata metadata = checkpoint_metadata(config("here", ""), codec);
+  const auto changes = [&](const RunConfig& after) { return difference(metadata, after, codec, Compared::all); };
+  CHECK(contains(changes(config("nowhere", "")), "task.test_source: here/test_source -> nowhere/test_source"));
+  for (const char* name :
+       {"train_source", "train_target", "valid_source", "valid_target", "test_source", "test_target"})
+    directory.write(name, "a\n");
+  CHECK(changes(config(directory.path(),
                        "train: {updates: 7, patience: 3, log_every: 1, tensorboard: true}\n"
-                       "probe: {every: 2}\n")) == before);
-  CHECK(trained(config("here", "train: {clip_norm: 2}\n")) != before);
+                       "probe: {every: 2}\n"))
+            .empty());
+  CHECK(changes(config("here", "train: {clip_norm: 2}\n")) == "\n  train.clip_norm: 1 -> 2");
+}
+
+TEST_CASE("what is refused leaves the folder as it was; an average tells what its checkpoints do") {
+  SmallRun run;
+  REQUIRE(run.train(run.arguments("run")) == 0);
+  const std::string folder = run.directory.path("run"), best = folder + "/checkpoints/best.safetensors";
+  const std::string text = read_file(folder + "/config.yaml");
+  fs::remove(best);
+  run.config = run.directory.write("run/config.yaml", replaced(text, "d_model: 8\n", "d_model: 16\n"));
+  run.settings = {"train.updates=12"};
+  CHECK(contains(message_of([&] { run.train(run.arguments("run", true)); }), "\n  model.d_model: 8 -> 16\n"));
+  CHECK_FALSE(fs::exists(best));
+
+  run.directory.write("run/config.yaml", text);
+  const OpenRun opened(folder, "last");
+  const std::string average = folder + "/checkpoints/average.safetensors";
+  const std::vector<std::string> latest = Checkpoints(folder + "/checkpoints", 2).newest_first();
+  average_checkpoints(latest, average, expect_same_model(folder, opened.config, opened.codec));
+  Checkpoints::Metadata told = read_safetensors(average).metadata;
+  CHECK(told.at("settings") == read_safetensors(latest.front()).metadata.at("settings"));
+  CHECK(told.count("state") == 0);
+  run.config = run.directory.write("small.yaml", small_config);
+  run.settings = {"model.attention.scale=one"};
+  REQUIRE(run.train(run.arguments("other")) == 0);
+  const std::string other = run.directory.path("other/checkpoints/best.safetensors");
+  CHECK(contains(
+      message_of([&] {
+        average_checkpoints({latest.front(), other}, average, expect_same_model(folder, opened.config, opened.codec));
+      }),
+      "model.attention.scale: one -> inv_sqrt_dim"));
 }
 
 }  // namespace
