@@ -52,6 +52,7 @@ static CommandTable all_commands() {
   COMMAND(add_study_retry);
   COMMAND(add_study_status);
   COMMAND(add_study_report);
+  COMMAND(add_study_compare);
   COMMAND(add_study_export);
   COMMAND(add_study_list);
   COMMAND(add_study_reference);

@@ -38,12 +38,61 @@ TEST_CASE("published results are all that a report needs") {
   CHECK(contains(program("study status " + results).output, "holds published results, without the runs"));
   CHECK(contains(program("study status " + results + "/report.md").output, "is a file; name the folder"));
 
+  const Outcome compared = program("study compare " + results + " " + out);
+  CHECK(compared.exit_code == 0);
+  CHECK_FALSE(contains(compared.output, "differs"));
+  CHECK_FALSE(contains(compared.output, "tuned otherwise"));
+
   fs::remove_all(out + "/runs");  // nobody needs them any more
   const Outcome reported = program("study report " + results);
   CAPTURE(reported.output);
   REQUIRE(reported.exit_code == 0);
   CHECK(contains(reported.output, "results/deep/report.html"));
   CHECK(text_in(read_file(results + "/report.html")) == text_in(read_file(out + "/report.html")));
+}
+
+TEST_CASE("two times a study are compared statement by statement") {
+  const auto study_of = [](const std::string& statements) {
+    return StudyFile::whole(
+        "arms: [{name: a}, {name: b, set: {train.updates: 1}}]\nseeds: 1\nmetrics: [{name: loss}]\n"
+        "hypotheses:\n" +
+        statements);
+  };
+  const auto statement = [](const std::string& name, const std::string& formula) {
+    return "- {name: " + name + ", kind: value, metric: loss, arm: {arm: a}, expect: at_most, formula: '" + formula +
+           "'}\n";
+  };
+  const StudyRun first(study_of(statement("It is small", "9") + statement("It is there", "9"))),
+      second(study_of(statement("It is small", "0.01") + statement("It is new", "9")));
+  REQUIRE(first.run("out", "--anyway").exit_code == 0);
+  REQUIRE(second.run("out", "--anyway").exit_code == 0);
+  const std::string before = first.directory.path("out"), now = second.directory.path("out");
+  const Outcome same = program("study compare " + before + " " + before);
+  CHECK(same.exit_code == 0);
+  CHECK(contains(same.output, "\n2 of 2 verdicts agree\n"));
+  const Outcome other = program("study compare " + before + " " + now);
+  CAPTURE(other.output);
+  CHECK(other.exit_code == 1);
+  CHECK(contains(other.output, "differs  undecided\n         It is small\n"));
+  CHECK(contains(other.output, "is not the same statement: formula\n"));
+  CHECK(contains(other.output, "differs  undecided -> not asked\n         It is there\n"));
+  CHECK(contains(other.output, "differs  not asked -> undecided\n         It is new\n"));
+  CHECK(contains(other.output, "\n0 of 3 verdicts agree\n"));
+
+  const std::string results = first.directory.path("results");
+  REQUIRE(program("study publish " + before + " --out " + results).exit_code == 0);
+  nlohmann::json verdicts = nlohmann::json::parse(read_file(results + "/verdicts.json"));
+  verdicts["hypotheses"][1]["verdict"] = "supported";
+  write_file_atomically(results + "/verdicts.json", verdicts.dump());
+  const Outcome turned = program("study compare " + results + " " + before);
+  CHECK(turned.exit_code == 1);
+  CHECK(contains(turned.output, "differs  supported -> undecided\n         It is there\n"));
+  CHECK(contains(turned.output, "\n1 of 2 verdicts agree\n"));
+  write_file_atomically(results + "/verdicts.json", "{}");
+  const Outcome damaged = program("study compare " + results + " " + now);
+  CHECK(damaged.exit_code == 1);
+  CHECK(contains(damaged.output, "its verdicts.json is damaged"));
+  CHECK(contains(program("study compare " + before + " nowhere").output, "is not the folder of a study"));
 }
 
 TEST_CASE("what is not to be believed is not published, and a damaged page is told") {
