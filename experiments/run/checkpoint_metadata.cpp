@@ -21,7 +21,8 @@ bool ends_with(const std::string& key, std::string_view end) {
 /// Whether what a trained model computes depends on it: not on its initialisation, nor on dropout.
 bool is_of_model(const std::string& key) {
   if (within(key, "model."))
-    return key.find(".init") == std::string::npos && !ends_with(key, "_std") && !ends_with(key, "dropout");
+    return key.find(".init") == std::string::npos && !ends_with(key, "_gain") && !ends_with(key, "_std") &&
+           !ends_with(key, "dropout");
   return within(key, "task.subwords.") || key == "task.lowercase" || key == "task.shared_vocabulary";
 }
 

@@ -88,15 +88,13 @@ std::vector<std::string> effect_lines(const Json& before, const Json& now) {
   return lines;
 }
 
-/// Which of a statement's parts differ, without what came out: "margin, expect".
-std::string other_parts(Json before, Json now) {
-  for (Json* statement : {&before, &now})
-    for (const char* result : {"verdict", "reason", "p", "p_holm", "checks"}) statement->erase(result);
-  std::set<std::string> keys;
-  for (const Json* statement : {&before, &now})
-    for (const auto& [key, value] : statement->items())
-      if (before.value(key, Json()) != now.value(key, Json())) keys.insert(key);
-  return fmt::format("{}", fmt::join(keys, ", "));
+/// Which of a statement's parts differ, of those that both versions of surd wrote, without what came out: "margin".
+std::string other_parts(const Json& before, const Json& now) {
+  const std::set<std::string> results = {"verdict", "reason", "p", "p_holm", "checks"};
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : before.items())
+    if (results.count(key) == 0 && now.contains(key) && now[key] != value) parts.push_back(key);
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 /// What was tuned for an arm, by the arm: "optimizer.learning_rate 0.01".
