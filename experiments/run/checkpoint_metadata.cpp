@@ -18,12 +18,16 @@ bool ends_with(const std::string& key, std::string_view end) {
   return key.size() >= end.size() && key.compare(key.size() - end.size(), end.size(), end) == 0;
 }
 
-/// Whether what a trained model computes depends on it: not on its initialisation, nor on dropout.
+/// Whether what a trained model computes depends on it: not on its initialisation, dropout, rates, or the longest
+/// sequence.
 bool is_of_model(const std::string& key) {
+  const auto ends = [&](std::string_view end) { return ends_with(key, end); };
   if (within(key, "model."))
-    return key.find(".init") == std::string::npos && !ends_with(key, "_gain") && !ends_with(key, "_std") &&
-           !ends_with(key, "dropout");
-  return within(key, "task.subwords.") || key == "task.lowercase" || key == "task.shared_vocabulary";
+    return key.find(".init") == std::string::npos && !ends("_gain") && !ends("_std") && !ends(".zero_padding") &&
+           !ends("dropout") && !ends("learning_rate_multiplier") && !ends(".max_length");
+  // What a model of SentencePiece holds the vocabularies' hash tells.
+  return (within(key, "task.subwords.") && !ends(".model")) || key == "task.lowercase" ||
+         key == "task.shared_vocabulary";
 }
 
 bool is_of_logs(const std::string& key) {

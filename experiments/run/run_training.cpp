@@ -88,6 +88,18 @@ std::uint64_t good_enough(const RunFolder& folder, const TrainOptions& options, 
   return count;
 }
 
+/// Sets the parameters to those of a checkpoint of another run, whose vocabularies this one has. Throws Error where
+/// they are others; `warn` is told what else is.
+void begin_with(const std::string& checkpoint, const RunConfig& config, const TextCodec& codec,
+                ParameterSet& parameters, const std::function<void(const std::string&)>& warn) {
+  load_parameters(checkpoint, parameters, [&](const std::string& path, const Checkpoints::Metadata& metadata) {
+    expect(difference(metadata, config, codec, Compared::vocabularies).empty(), path,
+           "was trained with other vocabularies than those in the run's folder; put its files back");
+    const std::string changes = difference(metadata, config, codec, Compared::model);
+    if (!changes.empty()) warn(fmt::format("{} was trained otherwise:{}", path, changes));
+  });
+}
+
 RunProgress restore(const RunFolder& folder, const RunConfig& config, const TextCodec& codec, ParameterSet& parameters,
                     Optimizer& optimizer, Schedule& schedule, Console& console, bool writes = true) {
   RunProgress progress;
@@ -103,7 +115,7 @@ RunProgress restore(const RunFolder& folder, const RunConfig& config, const Text
   if (const auto saved = checkpoints.resume(parameters, optimizer, schedule, warn, writes, check))
     progress = {saved->state, LogPosition::parse(saved->log_position)};
   else if (const std::string from = folder.read_origin().from; !from.empty())
-    load_parameters(from, parameters);
+    begin_with(from, config, codec, parameters, [](const std::string&) {});
   // It may have been told to end later.
   progress.state.evaluations_good_enough = good_enough(folder, config.train, progress.state.update);
   progress.state.finished = is_over(progress.state, config.train);
@@ -162,18 +174,6 @@ int run(Training training, const Dataset& dataset, const RunConfig& config, cons
   return exit_done;
 }
 
-/// Sets the parameters to those of another run; says what that was trained with otherwise, where `tells`.
-void begin_with(const StartingPoint& from, const RunConfig& config, const Experiment& experiment, bool tells,
-                Console& console) {
-  const TextCodec& codec = experiment.dataset->codec;
-  load_parameters(from.checkpoint, experiment.model->parameters(), [&](const auto& path, const auto& metadata) {
-    expect(difference(metadata, config, codec, Compared::vocabularies).empty(), path,
-           "was trained with other vocabularies than those in {}; put its files back", from.vocabulary);
-    const std::string changes = difference(metadata, config, codec, Compared::model);
-    if (tells && !changes.empty()) console.warn(fmt::format("{} was trained otherwise:{}", path, changes));
-  });
-}
-
 /// With the vocabulary of a run that is resumed, or of another that it begins with.
 Experiment begin_experiment(const ConfigFile& file, const std::string& vocabulary,
                             const std::optional<StartingPoint>& from) {
@@ -199,7 +199,12 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
   Model& model = *experiment.model;
   Optimizer& optimizer = *experiment.optimizer;
   Schedule& schedule = *experiment.schedule;
-  if (request.from) as_usage([&] { begin_with(*request.from, config, experiment, first, console); });
+  if (request.from)
+    as_usage([&] {
+      begin_with(request.from->checkpoint, config, dataset.codec, model.parameters(), [&](const std::string& changes) {
+        if (first) console.warn(changes);
+      });
+    });
   if (resuming) folder.expect_same_data(experiment.corpus, experiment.splits);
 
   const Training training{model.transformer(),    model.parameters(),     optimizer,     schedule,

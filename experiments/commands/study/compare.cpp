@@ -1,4 +1,7 @@
 #include "experiments/commands/command.hpp"
+#include "experiments/config/config_error.hpp"
+#include "experiments/config/settings.hpp"
+#include "experiments/config/yaml_document.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
@@ -32,20 +35,77 @@ struct StudyCompareArguments {
   }
 };
 
-/// verdicts.json of a study, as its runs have it now, or of published results.
-Json verdicts_in(const std::string& path) {
-  if (is_published(path)) return Json::parse(read_file(path + "/verdicts.json"));
-  const StudyFolder folder(path);
-  return Json::parse(StudyReport(folder, folder.study()).verdicts);
+/// A study, or what was published of it.
+struct ComparedStudy {
+  std::string folder;
+  Json verdicts;  ///< verdicts.json, of a study as its runs have it now
+  Settings file;  ///< what was asked, key by key
+  Settings base;  ///< the config of its first arm
+};
+
+/// Of the settings of a study file, those that change what is asked. The base has settings of its own.
+Settings what_is_asked(const std::string& text, const std::string& name) {
+  Settings asked;
+  for (const auto& [key, value] : settings_of(YamlDocument::parse(text, name).root())) {
+    const std::string top = key.substr(0, key.find('.'));
+    const std::set<std::string> told = {"title", "question", "expectation", "claims", "changes", "quick", "base"};
+    const std::string last = key.substr(key.rfind('.') + 1);
+    if (told.count(top) == 0 && last != "claim" && last != "contradicts") asked[key] = value;
+  }
+  return asked;
 }
 
-/// "232 runs on Intel(R) Xeon(R) Processor, surd 0.1.0 (d9f868229914)", a line a maker.
+ComparedStudy read_study(const std::string& path) {
+  ComparedStudy study{path, {}, {}, {}};
+  std::string text, base;
+  if (is_published(path)) {
+    const Json page = read_published(path);
+    const std::string file = path + "/verdicts.json";
+    study.verdicts = Json::parse(read_file(file), nullptr, false);
+    expect(study.verdicts.is_object(), file, "is damaged; fetch it again");
+    text = page.at("study_text").get<std::string>();
+    base = page.at("base_config").get<std::string>();
+  } else {
+    const StudyFolder folder(path);
+    const Study read = folder.study();
+    study.verdicts = Json::parse(StudyReport(folder, read).verdicts);
+    text = read_file(folder.study_file());
+    base = to_yaml(read.config(0, {}, read.seeds.front()));
+  }
+  study.file = what_is_asked(text, path);
+  const YamlDocument document = YamlDocument::parse(base, path);
+  try {
+    study.base = settings_of(ConfigFile(document).config);  // as this version writes them
+  } catch (const ConfigError&) {                            // it lacks a key that an older one had
+    study.base = settings_of(document.root());
+  }
+  return study;
+}
+
+/// What was asked otherwise: of the base only what both versions of surd read, and not where data lie.
+std::vector<std::string> asked_otherwise(const ComparedStudy& before, const ComparedStudy& now) {
+  std::vector<std::string> lines;
+  for (const SettingChange& change : setting_changes(before.file, now.file)) lines.push_back(change.text());
+  for (const auto& [key, value] : before.base) {
+    const auto found = now.base.find(key);
+    if (found != now.base.end() && found->second != value && found->second.find('/') == std::string::npos)
+      lines.push_back("base." + SettingChange{key, value, found->second}.text());
+  }
+  return lines;
+}
+
+/// "232 runs on Intel(R) Xeon(R) Processor, surd 0.1.0 (d9f868229914)", a line a maker, and what makes it no evidence.
 std::vector<std::string> maker_lines(const Json& verdicts) {
   std::vector<std::string> lines;
   for (const Json& maker : verdicts.at("made_by"))
     lines.push_back(fmt::format("{} runs on {}, surd {} ({})", maker.at("runs").get<std::size_t>(),
                                 maker.at("cpu").get<std::string>(), maker.at("surd").get<std::string>(),
                                 maker.at("git_commit").get<std::string>()));
+  if (verdicts.at("quick").get<bool>()) lines.emplace_back("cut down by --quick: it is no evidence");
+  for (const char* how : {"missing", "failed", "diverged"})
+    if (const auto count = verdicts.at("runs").at(how).get<std::size_t>(); count > 0)
+      lines.push_back(
+          fmt::format("{} of {} runs {}", count, verdicts.at("runs").at("planned").get<std::size_t>(), how));
   return lines;
 }
 
@@ -78,7 +138,11 @@ std::vector<std::string> effect_lines(const Json& before, const Json& now) {
     const auto found = effects.find(check.at("label").get<std::string>());
     if (found == effects.end()) continue;
     const ComparedEffect &then = found->second, effect = effect_in(check);
-    const bool outside = effect.value < then.interval.low || effect.value > then.interval.high;
+    const auto beyond = [&](double end, bool past) {  // as far as it is shown
+      return past && report::number_text(effect.value) != report::number_text(end);
+    };
+    const bool outside = beyond(then.interval.low, effect.value < then.interval.low) ||
+                         beyond(then.interval.high, effect.value > then.interval.high);
     lines.push_back(
         fmt::format("{} -> {}{}", then.text(), effect.text(), outside ? ", outside the first interval" : ""));
   }
@@ -88,19 +152,18 @@ std::vector<std::string> effect_lines(const Json& before, const Json& now) {
   return lines;
 }
 
-/// Which of a statement's parts differ, of those that both versions of surd wrote, without what came out: "margin".
-std::string other_parts(const Json& before, const Json& now) {
-  const std::set<std::string> results = {"verdict", "reason", "p", "p_holm", "checks"};
-  std::vector<std::string> parts;
-  for (const auto& [key, value] : before.items())
-    if (results.count(key) == 0 && now.contains(key) && now[key] != value) parts.push_back(key);
-  return fmt::format("{}", fmt::join(parts, ", "));
+/// What a statement's checks compare, by their labels.
+std::set<std::string> cases_in(const Json& statement) {
+  std::set<std::string> cases;
+  for (const Json& check : statement.at("checks")) cases.insert(check.at("label").get<std::string>());
+  return cases;
 }
 
 /// What was tuned for an arm, by the arm: "optimizer.learning_rate 0.01".
 std::map<std::string, std::string> tuned_in(const Json& verdicts) {
   std::map<std::string, std::string> arms;
   for (const Json& arm : verdicts.at("tuned")) {
+    if (!arm.at("done").get<bool>()) continue;
     std::vector<std::string> settings;
     for (const auto& [key, value] : arm.at("settings").items())
       settings.push_back(key + " " + (value.is_string() ? value.get<std::string>() : value.dump()));
@@ -109,65 +172,81 @@ std::map<std::string, std::string> tuned_in(const Json& verdicts) {
   return arms;
 }
 
-void print_indented(const std::string& text, std::size_t indent) {
+void add_indented(std::string& text, const std::string& words, std::size_t indent) {
   const std::string blank(indent, ' ');
-  fmt::print("{}", wrapped(text, blank, blank, screen_width));
+  text += wrapped(words, blank, blank, screen_width);
 }
 
-/// Prints both, statement by statement; how many agree, and of how many.
-std::pair<std::size_t, std::size_t> print_statements(const Json& before, const Json& now) {
+struct Agreement {
+  std::string text;
+  std::size_t verdicts = 0, of = 0;
+};
+
+/// Both, statement by statement.
+Agreement agreement(const Json& before, const Json& now) {
+  constexpr std::size_t indent = 9, deeper = 11;
   std::map<std::string, Json> statements;
   for (const Json& statement : now.at("hypotheses")) statements[statement.at("name").get<std::string>()] = statement;
-  std::size_t agree = 0, all = statements.size();
+  Agreement result{"", 0, statements.size()};
+  const auto add = [&](bool same, const std::string& verdict, const std::string& name) {
+    const std::string word = same ? "same   " : styled("differs", Console::Style::yellow, STDOUT_FILENO);
+    result.text += fmt::format("{}  {}\n", word, verdict);
+    add_indented(result.text, name, indent);
+  };
   for (const Json& then : before.at("hypotheses")) {
     const auto name = then.at("name").get<std::string>(), verdict = then.at("verdict").get<std::string>();
     const auto found = statements.find(name);
     if (found == statements.end()) {
-      ++all;
-      fmt::print("{}  {} -> not asked\n", styled("differs", Console::Style::yellow, STDOUT_FILENO), verdict);
-      print_indented(name, 9);
+      ++result.of;
+      add(false, verdict + " -> not asked", name);
       continue;
     }
     const auto verdict_now = found->second.at("verdict").get<std::string>();
-    const std::string parts = other_parts(then, found->second);
-    const bool same = verdict == verdict_now && parts.empty();
-    agree += same ? 1 : 0;
-    fmt::print("{}  {}\n", same ? "same   " : styled("differs", Console::Style::yellow, STDOUT_FILENO),
-               verdict == verdict_now ? verdict : verdict + " -> " + verdict_now);
-    print_indented(name, 9);
-    if (!parts.empty()) print_indented("is not the same statement: " + parts, 11);
-    for (const std::string& line : effect_lines(then, found->second)) print_indented(line, 11);
+    const bool same = verdict == verdict_now && cases_in(then) == cases_in(found->second);
+    result.verdicts += same ? 1 : 0;
+    add(same, verdict == verdict_now ? verdict : verdict + " -> " + verdict_now, name);
+    for (const std::string& line : effect_lines(then, found->second)) add_indented(result.text, line, deeper);
     statements.erase(found);
   }
-  for (const auto& [name, statement] : statements) {
-    fmt::print("{}  not asked -> {}\n", styled("differs", Console::Style::yellow, STDOUT_FILENO),
-               statement.at("verdict").get<std::string>());
-    print_indented(name, 9);
-  }
-  return {agree, all};
+  for (const auto& [name, statement] : statements)
+    add(false, "not asked -> " + statement.at("verdict").get<std::string>(), name);
+  return result;
+}
+
+/// A heading and lines beneath it; "" where there are none.
+std::string section(const std::string& heading, const std::vector<std::string>& lines) {
+  std::string text = lines.empty() ? "" : "\n" + heading + "\n";
+  for (const std::string& line : lines) add_indented(text, line, 2);
+  return text;
+}
+
+std::vector<std::string> tuned_otherwise(const Json& before, const Json& now) {
+  const auto tuned = tuned_in(before), tuned_now = tuned_in(now);
+  std::vector<std::string> lines;
+  for (const auto& [arm, settings] : tuned)
+    if (const auto found = tuned_now.find(arm); found != tuned_now.end() && found->second != settings)
+      lines.push_back(fmt::format("{}: {} -> {}", arm, settings, found->second));
+  return lines;
 }
 
 /// Returns 0 where the same is asked and every verdict agrees, and else 1.
 int study_compare_command(const StudyCompareArguments& arguments) try {
-  const Json before = verdicts_in(arguments.before), now = verdicts_in(arguments.now);
-  for (const auto& [folder, verdicts] : {std::pair(arguments.before, &before), std::pair(arguments.now, &now)}) {
-    fmt::print("{}\n", folder);
-    for (const std::string& line : maker_lines(*verdicts)) print_indented(line, 2);
+  const ComparedStudy before = read_study(arguments.before), now = read_study(arguments.now);
+  std::string text;
+  for (const ComparedStudy* study : {&before, &now}) {
+    text += study->folder + "\n";
+    for (const std::string& line : maker_lines(study->verdicts)) add_indented(text, line, 2);
   }
-  fmt::print("\n");
-  const auto [agree, all] = print_statements(before, now);
-  const auto tuned = tuned_in(before), tuned_now = tuned_in(now);
-  std::size_t otherwise = 0;
-  for (const auto& [arm, settings] : tuned)
-    if (const auto found = tuned_now.find(arm); found != tuned_now.end() && found->second != settings) {
-      if (++otherwise == 1) fmt::print("\ntuned otherwise\n");
-      print_indented(fmt::format("{}: {} -> {}", arm, settings, found->second), 2);
-    }
-  fmt::print("\n{} of {} verdicts agree\n", agree, all);
-  return agree == all ? exit_done : exit_failed;
+  const Agreement statements = agreement(before.verdicts, now.verdicts);
+  const std::vector<std::string> otherwise = asked_otherwise(before, now);
+  text += "\n" + statements.text + section("tuned otherwise", tuned_otherwise(before.verdicts, now.verdicts)) +
+          section("asked otherwise", otherwise);
+  fmt::print("{}\n{} of {} verdicts agree{}\n", text, statements.verdicts, statements.of,
+             otherwise.empty() ? "" : ", but not the same was asked");
+  return statements.verdicts == statements.of && otherwise.empty() ? exit_done : exit_failed;
 } catch (const Json::exception&) {
-  throw Error(fmt::format("{} or {}: its verdicts.json is damaged; surd study report writes that of a study anew",
-                          arguments.before, arguments.now));
+  throw Error(fmt::format("{}: the published verdicts of one of them are damaged; fetch them again",
+                          fmt::join({arguments.before, arguments.now}, ", ")));
 }
 
 }  // namespace

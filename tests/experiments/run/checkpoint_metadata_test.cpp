@@ -83,6 +83,17 @@ TEST_CASE("checkpoints are not used with other vocabularies, or in the folder of
     run.directory.write(name, text.substr(0, before) + text.substr(last) + text.substr(before, last - before));
   CHECK(contains(message_of([&] { const OpenRun opened(path, "best"); }), "says:\n  other vocabularies\n"));
 
+  // One that began with a checkpoint and was killed before its own first begins again with the same, or not at all.
+  run.settings = {};
+  TrainArguments arguments = run.arguments("begun");
+  arguments.from = best_of("faster");
+  arguments.after_update = [](std::uint64_t) { throw Killed(); };
+  CHECK_THROWS_AS(run.train(arguments), Killed);
+  for (const char* file_name : {"begun/vocabulary/source.txt", "begun/vocabulary/target.txt"})
+    run.directory.write(file_name, read_file(run.directory.path("run/vocabulary/source.txt")));
+  CHECK(contains(message_of([&] { run.train(run.arguments("begun", true)); }),
+                 "was trained with other vocabularies than those in the run's folder"));
+
   TensorFile file = read_safetensors(best_of("run"));
   REQUIRE(file.metadata.erase("vocabulary") == 1);  // as of an older version
   REQUIRE(file.metadata.erase("settings") == 1);
@@ -113,6 +124,26 @@ TEST_CASE("elements of lists count, and keys that a newer version brings have th
   older["settings"] = told.dump();
   CHECK(difference(older, plain, codec, Compared::all).empty());
   CHECK(difference(older, config("model: {dropout: 0.2}\n"), codec, Compared::all) == "\n  model.dropout: 0 -> 0.2");
+}
+
+TEST_CASE("how a model began and learned does not make it another") {
+  const auto config = [](const std::string& text) {
+    return ConfigFile(YamlDocument::parse("task: {name: copy}\n" + text, "config.yaml")).config;
+  };
+  const TextCodec codec{TextFormat(), Vocabulary(), Vocabulary()};
+  const Checkpoints::Metadata metadata = checkpoint_metadata(config(""), codec);
+  const auto changes = [&](const std::string& text) {
+    return difference(metadata, config(text), codec, Compared::model);
+  };
+  for (const char* same :
+       {"model: {dropout: 0.3}\n", "model: {embedding: {init: {std: one}}}\n",
+        "model: {embedding: {zero_padding: true}}\n", "model: {embedding: {learning_rate_multiplier: 2}}\n",
+        "model: {attention: {output_gain: inv_sqrt_dim}}\n", "model: {positions: {max_length: 99}}\n",
+        "optimizer: {learning_rate: 1}\n", "train: {label_smoothing: 0.1}\n"})
+    CHECK_MESSAGE(changes(same).empty(), same);
+  for (const char* other : {"model: {embedding: {scale: one}}\n", "model: {attention: {absorb_scale: true}}\n",
+                            "model: {norm: {placement: post}}\n", "model: {heads: 2}\n"})
+    CHECK_MESSAGE(!changes(other).empty(), other);
 }
 
 TEST_CASE("files that were moved, logs, and the end of a run do not make its checkpoints those of another") {

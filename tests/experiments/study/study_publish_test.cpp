@@ -73,11 +73,11 @@ TEST_CASE("two times a study are compared statement by statement") {
   const Outcome other = program("study compare " + before + " " + now);
   CAPTURE(other.output);
   CHECK(other.exit_code == 1);
-  CHECK(contains(other.output, "differs  undecided\n         It is small\n"));
-  CHECK(contains(other.output, "is not the same statement: formula\n"));
+  CHECK(contains(other.output, "same     undecided\n         It is small\n"));
+  CHECK(contains(other.output, "\nasked otherwise\n  hypotheses.0.formula: 9 -> 0.01\n"));
   CHECK(contains(other.output, "differs  undecided -> not asked\n         It is there\n"));
   CHECK(contains(other.output, "differs  not asked -> undecided\n         It is new\n"));
-  CHECK(contains(other.output, "\n0 of 3 verdicts agree\n"));
+  CHECK(contains(other.output, "\n1 of 3 verdicts agree, but not the same was asked\n"));
 
   const std::string results = first.directory.path("results");
   REQUIRE(program("study publish " + before + " --out " + results).exit_code == 0);
@@ -88,10 +88,10 @@ TEST_CASE("two times a study are compared statement by statement") {
   CHECK(turned.exit_code == 1);
   CHECK(contains(turned.output, "differs  supported -> undecided\n         It is there\n"));
   CHECK(contains(turned.output, "\n1 of 2 verdicts agree\n"));
-  write_file_atomically(results + "/verdicts.json", "{}");
+  write_file_atomically(results + "/verdicts.json", "{");
   const Outcome damaged = program("study compare " + results + " " + now);
   CHECK(damaged.exit_code == 1);
-  CHECK(contains(damaged.output, "its verdicts.json is damaged"));
+  CHECK(contains(damaged.output, "verdicts.json: is damaged; fetch it again"));
   CHECK(contains(program("study compare " + before + " nowhere").output, "is not the folder of a study"));
 }
 
