@@ -108,8 +108,8 @@ struct RunFolder {
   std::string path;
 };
 
-/// The settings of a run's config, and by what else it was made: `--from`, and where it was told to end otherwise. Throws
-/// ConfigError where the config is damaged.
+/// The settings of a run's config, and by what else it was made: `--from`, and where it was told to end otherwise.
+/// Throws ConfigError where the config is damaged.
 Settings settings_of(const RunFolder& folder);
 
 /// These folders in their order, each once, however it is named.
