@@ -28,6 +28,7 @@ class TrainingSide {
   TrainingSide(const std::vector<TextPair>& pairs, std::string TextPair::*side, const Tokenizer& tokenizer)
       : tokenizer_(tokenizer) {
     lines_.reserve(pairs.size());
+    numbers_.max_load_factor(0.25F);  // looked up for every word of a corpus
     for (const TextPair& pair : pairs) {
       const std::vector<std::string> tokens = tokenizer.tokens(pair.*side);
       std::vector<TokenId>& line = lines_.emplace_back();

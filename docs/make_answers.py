@@ -13,6 +13,7 @@ RESULTS (experiments/results) holds a folder a study, as `surd study publish` ma
     {{figure NAME CHART}}                   a picture of a chart of NAME's report, figures/NAME-CHART.png
     {{drawing ALT}}                         the picture that answers_figure.py draws, figures/answers.png
     {{study NAME}}                          a link to its report
+    {{least certain P}}                     the decided statements of all studies above whose p after Holm is P or more
     {{studies}}                             a table of all studies above: what made them, in how many core-hours
 
 where VERDICT is the one that the sentence rests on (supported, refuted or undecided): where the study says another,
@@ -152,6 +153,27 @@ def phrase(hypothesis):
     return f"**{hypothesis['verdict']}** ({effect(hypothesis)})"
 
 
+def least_certain(results, least):
+    """A line a statement, the least certain first."""
+    found = [(hypothesis["p_holm"], name, hypothesis) for name in sorted(results.verdicts)
+             for hypothesis in results.verdicts[name]["hypotheses"]
+             if hypothesis["verdict"] != "undecided" and (hypothesis["p_holm"] or 0) >= least]
+    lines = []
+    for p_holm, name, hypothesis in sorted(found, key=lambda entry: -entry[0]):
+        seeds = min(len(check["values"]) for check in hypothesis["checks"])
+        # Where all seeds agree, a test of signed ranks gives 2 in 2^seeds, and never less.
+        agree = f", where all {seeds} seeds agree" if hypothesis["p"] == 2 / 2**seeds else ""
+        lines.append(f"- {study_link(name)}: \"{hypothesis['name']}\" is {phrase(hypothesis)}, p = {number(p_holm)}, "
+                     f"{number(hypothesis['p'])} before the correction{agree}")
+    if not lines:
+        raise Wrong(f"no statement has a p after Holm of {number(least)} or more")
+    return "\n".join(lines)
+
+
+def study_link(name):
+    return f"[{name}](../experiments/results/{name}/report.md)"
+
+
 def studies_table(results):
     lines = ["| Study | Runs | Core-hours | Made by |", "|---|---|---|---|"]
     for name in sorted(results.verdicts):
@@ -169,6 +191,8 @@ def render(template, results, figures):
     def replace(words):
         if words == "studies":
             return studies_table(results)
+        if words.startswith("least certain "):
+            return least_certain(results, float(words[len("least certain "):]))
         if words.startswith("figure "):
             study, chart = (words.split() + ["", ""])[1:3]
             alt = results.chart(study, chart)["alt"]
@@ -181,7 +205,7 @@ def render(template, results, figures):
         if words.startswith("study "):
             name = words[len("study "):]
             results.study(name)
-            return f"[{name}](../experiments/results/{name}/report.md)"
+            return study_link(name)
         study, _, what = words.partition(": ")
         if what.startswith("arm "):
             found = results.summary(study, what[len("arm "):])

@@ -45,10 +45,10 @@ struct ComparedStudy {
 
 /// Of the settings of a study file, those that change what is asked. The base has settings of its own.
 Settings what_is_asked(const std::string& text, const std::string& name) {
+  const std::set<std::string> told = {"title", "question", "expectation", "claims", "changes", "quick", "base"};
   Settings asked;
   for (const auto& [key, value] : settings_of(YamlDocument::parse(text, name).root())) {
     const std::string top = key.substr(0, key.find('.'));
-    const std::set<std::string> told = {"title", "question", "expectation", "claims", "changes", "quick", "base"};
     const std::string last = key.substr(key.rfind('.') + 1);
     if (told.count(top) == 0 && last != "claim" && last != "contradicts") asked[key] = value;
   }

@@ -15,14 +15,14 @@ SOURCE = pathlib.Path(__file__).resolve().parents[3]
 def hypothesis(name, verdict, value, bound="exactly", interval=(0.5, 2.5)):
     check = {"values": [value] * 8, "seeds": list(range(1, 9)), "compared_by": "ratio", "expected": None,
              "effect": {"value": value, "bound": bound, "interval": list(interval)}}
-    return {"name": name, "verdict": verdict, "p_holm": 0.0078125, "checks": [check]}
+    return {"name": name, "verdict": verdict, "p": 0.0078125, "p_holm": 0.0390625, "checks": [check]}
 
 
 def several(name):
     """Three checks: of one nothing is known, of one a bound."""
     checks = [hypothesis(name, "", *effect)["checks"][0]
               for effect in ((None, "unknown"), (9, "at_least"), (2, "exactly"))]
-    return {"name": name, "verdict": "undecided", "p_holm": None, "checks": checks}
+    return {"name": name, "verdict": "undecided", "p": None, "p_holm": None, "checks": checks}
 
 
 class Answers(unittest.TestCase):
@@ -76,11 +76,20 @@ class Answers(unittest.TestCase):
         self.refused("{{wild: supported It is later}}", "did you mean 'wide'?")
         self.refused("{{wide: arm steps, d=32, tuned}}", "is 0 arms, not one")
         self.refused("{{wide: arm steps, a, b}}", "'a' is no AXIS=LEVEL")
+        self.refused("{{study wide}} {{least certain 0.04}}", "no statement has a p after Holm of 0.04 or more")
         self.refused("{{study wild}}", "did you mean 'wide'?")
         self.refused("{{figure wide}}", "has no chart ''")
         self.refused("{{figure wide accuracy}}", "has no chart 'accuracy'")
         self.refused("{{drawing Falls.}}", "figures/answers.png is not there; draw it with --figures")
         self.refused("{{figure wide loss}}", "figures/wide-loss.png is not there; draw it with --figures")
+
+    def test_what_was_nearly_undecided_is_told(self):
+        self.assertEqual(self.render("{{study wide}}\n{{least certain 0.03}}").returncode, 0)
+        link, certain = "[wide](../experiments/results/wide/report.md)", \
+            "p = 0.0391, 0.00781 before the correction, where all 8 seeds agree"
+        self.assertEqual((self.folder / "answers.md").read_text(),
+                         f'{link}\n- {link}: "It is later" is **supported** (≥ 1.6 times [1.5, ∞]), {certain}\n'
+                         f'- {link}: "It is earlier" is **refuted** (2 times [0.5, 2.5]), {certain}')
 
     def test_a_figure_has_the_sentence_of_its_chart(self):
         (self.folder / "figures").mkdir()
