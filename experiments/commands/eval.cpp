@@ -5,7 +5,6 @@
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/usage_error.hpp"
-#include "experiments/run/run_folder.hpp"
 #include "experiments/run/unknown_tokens.hpp"
 #include "train/evaluation.hpp"
 #include "train/metrics/chrf.hpp"
@@ -73,17 +72,9 @@ int eval_command(const EvalArguments& arguments) {
                    (arguments.beam == defaults.beam && arguments.length_penalty == defaults.length_penalty &&
                     arguments.normalization == defaults.normalization && arguments.tokenize == defaults.tokenize),
                arguments.run, "is of texts alone, which are not translated: remove what says how");
-  Corpus corpus;
-  const Dataset dataset = while_waiting(waiting_for_data, [&] {
-    corpus = run.config.task.make()->load(run.config.seed);
-    corpus.splits = {*as_usage([&] { return &corpus.split(arguments.split); })};  // no other one is looked at
-    return Dataset(corpus, run.codec);
-  });
+  const Corpus corpus = corpus_with(run, arguments.split);
+  const Dataset dataset = while_waiting(waiting_for_data, [&] { return Dataset(corpus, run.codec); });
   const std::vector<SentencePair>& pairs = dataset.split(arguments.split);
-  if (const RunFolder folder(arguments.run); path_exists(folder.data())) {
-    const std::string changes = folder.changed_data(corpus, {arguments.split});
-    if (!changes.empty()) Console().warn("the data are not those that the run was begun with:" + changes);
-  }
   for (std::size_t i = 0; i < pairs.size(); ++i)
     expect_fits(run, fmt::format("pair {} of {}", i + 1, arguments.split),
                 run.model.transformer().sequence_length(pairs[i].source.size(), pairs[i].target.size() + 1));

@@ -3,7 +3,6 @@
 #include "experiments/commands/sentences.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
-#include "experiments/program/usage_error.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -30,8 +29,8 @@ int samples_command(const SamplesArguments& arguments) {
   blas::initialize();
   const OpenRun run(arguments.run, arguments.checkpoint);
   expect_translates(run, arguments.run);
-  const Corpus corpus = while_waiting(waiting_for_data, [&] { return run.config.task.make()->load(run.config.seed); });
-  const auto& pairs = as_usage([&] { return &corpus.split(arguments.split); })->pairs;
+  const Corpus corpus = corpus_with(run, arguments.split);
+  const auto& pairs = corpus.split(arguments.split).pairs;
   std::vector<SentencePair> encoded;
   std::vector<std::vector<TokenId>> sources;
   for (std::size_t i = 0; i < std::min(arguments.count, pairs.size()); ++i) {

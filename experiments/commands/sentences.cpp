@@ -6,6 +6,8 @@
 #include "experiments/program/console.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
+#include "experiments/run/experiment.hpp"
+#include "train/storage/files.hpp"
 
 #include <unistd.h>
 
@@ -50,6 +52,16 @@ void expect_translates(const OpenRun& run, const std::string& path) {
   expect_usage(!run.codec.one_sided(), path,
                "is of texts alone, which are not translated: surd sample writes some, surd eval and surd score measure "
                "them");
+}
+
+Corpus corpus_with(const OpenRun& run, const std::string& split) {
+  Corpus corpus = while_waiting(waiting_for_data, [&] { return run.config.task.make()->load(run.config.seed); });
+  corpus.splits = {*as_usage([&] { return &corpus.split(split); })};
+  if (path_exists(run.folder.data())) {
+    const std::string changes = run.folder.changed_data(corpus, {split});
+    if (!changes.empty()) Console().warn("the data are not those that the run was begun with:" + changes);
+  }
+  return corpus;
 }
 
 void expect_fits(const OpenRun& run, const std::string& where, std::size_t positions) {

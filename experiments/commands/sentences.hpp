@@ -41,6 +41,10 @@ struct SearchArguments : RunArguments {
 /// Throws UsageError where a run, named `path`, is of texts alone, which are not translated.
 void expect_translates(const OpenRun& run, const std::string& path);
 
+/// The corpus that a run was trained on, of its splits this one alone; warns where that is not what it was when the run
+/// was begun. Throws UsageError where there is no such split, and Error where the corpus cannot be read.
+Corpus corpus_with(const OpenRun& run, const std::string& split);
+
 /// Throws Error, naming `where`, where the model has no place for so many tokens.
 void expect_fits(const OpenRun& run, const std::string& where, std::size_t positions);
 

@@ -60,12 +60,12 @@ Checkpoints::Metadata checkpoint_metadata(const RunConfig& config, const TextCod
           {"vocabulary", vocabulary_hash(codec)}};
 }
 
-std::string difference(const Checkpoints::Metadata& metadata, const RunConfig& config, const TextCodec& codec,
-                       Compared compared) {
+std::string difference(const std::string& path, const Checkpoints::Metadata& metadata, const RunConfig& config,
+                       const TextCodec& codec, Compared compared) {
   std::string lines;
   if (const auto told = metadata.find("settings"); told != metadata.end() && compared != Compared::vocabularies) {
     const Settings now = training_settings(config);
-    Settings before = JsonObject(told->second, "the checkpoint's settings", "they were changed by hand").texts();
+    Settings before = JsonObject(told->second, path, "the settings in its metadata were changed by hand").texts();
     for (const auto& [key, value] : training_settings(defaults_with_choices<RunConfig>(now)))
       if (now.count(key) > 0) before.emplace(key, value);  // a newer version's
     for (const SettingChange& change : setting_changes(before, now))
@@ -79,7 +79,7 @@ std::string difference(const Checkpoints::Metadata& metadata, const RunConfig& c
 
 Checkpoints::Check expect_same_model(const std::string& folder, const RunConfig& config, const TextCodec& codec) {
   return [&](const std::string& path, const Checkpoints::Metadata& metadata) {
-    const std::string changes = difference(metadata, config, codec, Compared::model);
+    const std::string changes = difference(path, metadata, config, codec, Compared::model);
     expect(changes.empty(), path, "was trained otherwise than {} says:{}\nput its files back if they were changed",
            folder, changes);
   };

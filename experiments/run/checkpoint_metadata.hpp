@@ -19,9 +19,10 @@ enum class Compared {
   vocabularies,  ///< these alone
 };
 /// From what a checkpoint's metadata tell to this config and these vocabularies, a line each; "" where nothing differs,
-/// or where the metadata tell nothing: those of older versions. Throws Error where they are damaged.
-std::string difference(const Checkpoints::Metadata& metadata, const RunConfig& config, const TextCodec& codec,
-                       Compared compared);
+/// or where the metadata tell nothing: those of older versions. Throws Error, naming the checkpoint's file `path`,
+/// where they are damaged.
+std::string difference(const std::string& path, const Checkpoints::Metadata& metadata, const RunConfig& config,
+                       const TextCodec& codec, Compared compared);
 
 /// Throws Error for the checkpoint of another model than that in the folder of a run, or of other vocabularies. The
 /// arguments must outlive it.

@@ -93,9 +93,9 @@ std::uint64_t good_enough(const RunFolder& folder, const TrainOptions& options, 
 void begin_with(const std::string& checkpoint, const RunConfig& config, const TextCodec& codec,
                 ParameterSet& parameters, const std::function<void(const std::string&)>& warn) {
   load_parameters(checkpoint, parameters, [&](const std::string& path, const Checkpoints::Metadata& metadata) {
-    expect(difference(metadata, config, codec, Compared::vocabularies).empty(), path,
+    expect(difference(path, metadata, config, codec, Compared::vocabularies).empty(), path,
            "was trained with other vocabularies than those in the run's folder; put its files back");
-    const std::string changes = difference(metadata, config, codec, Compared::model);
+    const std::string changes = difference(path, metadata, config, codec, Compared::model);
     if (!changes.empty()) warn(fmt::format("{} was trained otherwise:{}", path, changes));
   });
 }
@@ -106,7 +106,7 @@ RunProgress restore(const RunFolder& folder, const RunConfig& config, const Text
   const Checkpoints checkpoints(folder.checkpoints(), config.train.keep_checkpoints);
   const auto warn = [&](const std::string& text) { console.warn(text + "; using the checkpoint before it"); };
   const auto check = [&](const std::string& path, const Checkpoints::Metadata& metadata) {
-    const std::string changes = difference(metadata, config, codec, Compared::all);
+    const std::string changes = difference(path, metadata, config, codec, Compared::all);
     expect_usage(changes.empty(), folder.path,
                  "its files were changed since {} was written, so the run cannot go on with them:{}\nput them back as "
                  "they were, or train into another folder by --out",

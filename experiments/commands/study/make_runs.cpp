@@ -18,7 +18,10 @@ int finish_study(const StudyFolder& folder, const Study& study, StudyResults& re
                            counts.finished, counts.diverged, counts.failed,
                            counts.reused > 0 ? fmt::format("; {} reused from other studies", counts.reused) : ""));
   for (const std::string& line : failures(study, results)) console.line(line);
-  report_study(folder, study, console);
+  if (const std::string problem = report_study(folder, study, console); !problem.empty()) {
+    console.warn(problem);  // an error would leave the other studies of a group unmade
+    return exit_failed;
+  }
   if (!in_group) update_group_around(folder, console);
   console.line(fmt::format("\nreport      {}/report.html", folder.path()));
   return counts.ended() == counts.planned && counts.failed == 0 ? exit_done : exit_failed;
@@ -26,12 +29,12 @@ int finish_study(const StudyFolder& folder, const Study& study, StudyResults& re
 
 }  // namespace
 
-void report_study(const StudyFolder& folder, const Study& study, Console& console) {
+std::string report_study(const StudyFolder& folder, const Study& study, Console& console) {
   StudyReport report(folder, study);
   const std::vector<std::string> answers = answer_lines(study, report.analysis);
-  const std::string problem = write_report(std::move(report), folder);
+  std::string problem = write_report(std::move(report), folder);
   for (const std::string& line : answers) console.line(line);
-  if (!problem.empty()) throw Error(problem);
+  return problem;
 }
 
 void update_group_around(const StudyFolder& folder, Console& console) {

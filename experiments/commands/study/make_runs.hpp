@@ -12,9 +12,9 @@ namespace surd {
 /// is.
 int make_runs(const StudyFolder& folder, const Study& study, std::optional<std::size_t> jobs, bool in_group = false);
 
-/// Writes the report of a study and prints its verdicts, which are told even where the report cannot be written. Throws
-/// Error then, and where a file of a run is damaged.
-void report_study(const StudyFolder& folder, const Study& study, Console& console);
+/// Writes the report of a study and prints its verdicts, which are told even where the report cannot be written.
+/// Returns why it cannot be; "" where it is. Throws Error where a file of a run is damaged.
+std::string report_study(const StudyFolder& folder, const Study& study, Console& console);
 
 /// Writes the report of the group of studies that the study's folder lies in, if it lies in one; warns where that
 /// cannot be.

@@ -14,16 +14,19 @@ namespace surd {
 namespace {
 
 int study_group_report(const StudyGroup& group, const std::string& folder) {
+  Console console;
+  int code = exit_done;
   for (const std::filesystem::path& file : group.studies) {
     const StudyFolder study(folder + "/" + file.stem().string());
     if (!study.begun()) continue;
-    if (const std::string problem = write_report(StudyReport(study, study.study()), study); !problem.empty())
-      throw Error(problem);
+    const std::string problem = write_report(StudyReport(study, study.study()), study);
+    if (problem.empty()) continue;
+    console.warn(problem);
+    code = exit_failed;
   }
-  Console console;
   for (const std::string& line : answer_lines(group, write_group_report(group, folder))) console.line(line);
   console.line(fmt::format("\nreport      {}/report.html", folder));
-  return exit_done;
+  return code;
 }
 
 int published_report(const std::string& folder) {
@@ -45,7 +48,7 @@ int study_report_command(const StudyReportArguments& arguments) {
   const StudyFolder folder(arguments.folder);
   const Study study = folder.study();
   Console console;
-  report_study(folder, study, console);
+  if (const std::string problem = report_study(folder, study, console); !problem.empty()) throw Error(problem);
   update_group_around(folder, console);
   console.line(fmt::format("\nreport      {}/report.html", folder.path()));
   return exit_done;

@@ -78,10 +78,13 @@ TEST_CASE("train, then eval, translate, score, samples and compare") {
     return data.dump();
   }());
   CHECK_FALSE(contains(program("eval " + place.run).output, "warning"));
-  CHECK(contains(program("eval " + place.run + " --split valid").output,
-                 "the data are not those that the run was begun with:\n  valid: other text in its"));
+  for (const std::string command : {"eval ", "samples "})
+    CHECK(contains(program(command + place.run + " --split valid").output,
+                   "the data are not those that the run was begun with:\n  valid: other text in its"));
 
-  CHECK(contains(program("samples " + place.run + " --count 2").output, "reference"));
+  const Outcome samples = program("samples " + place.run + " --count 2");
+  CHECK(contains(samples.output, "reference"));
+  CHECK_FALSE(contains(samples.output, "warning"));
   CHECK(contains(program("compare " + place.run).output, "valid loss"));
 }
 

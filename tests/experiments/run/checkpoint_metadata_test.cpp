@@ -112,7 +112,7 @@ TEST_CASE("elements of lists count, and keys that a newer version brings have th
   const std::string group = "optimizer: {groups: [{match: '*', learning_rate_multiplier: 0}]}\n";
   const RunConfig plain = config(""), grouped = config(group);
   const auto changes = [&](const RunConfig& before, const RunConfig& after) {
-    return difference(checkpoint_metadata(before, codec), after, codec, Compared::all);
+    return difference("a checkpoint", checkpoint_metadata(before, codec), after, codec, Compared::all);
   };
   CHECK(contains(changes(plain, grouped), "optimizer.groups.0.learning_rate_multiplier: (not read) -> 0"));
   CHECK(contains(changes(grouped, plain), "optimizer.groups.0.learning_rate_multiplier: 0 -> (not read)"));
@@ -122,8 +122,13 @@ TEST_CASE("elements of lists count, and keys that a newer version brings have th
   nlohmann::json told = nlohmann::json::parse(older["settings"]);
   REQUIRE(told.erase("model.dropout") == 1);
   older["settings"] = told.dump();
-  CHECK(difference(older, plain, codec, Compared::all).empty());
-  CHECK(difference(older, config("model: {dropout: 0.2}\n"), codec, Compared::all) == "\n  model.dropout: 0 -> 0.2");
+  CHECK(difference("a checkpoint", older, plain, codec, Compared::all).empty());
+  CHECK(difference("a checkpoint", older, config("model: {dropout: 0.2}\n"), codec, Compared::all) ==
+        "\n  model.dropout: 0 -> 0.2");
+  Checkpoints::Metadata damaged = older;
+  damaged["settings"] = "[]";
+  CHECK_THROWS_WITH_AS(difference("a checkpoint", damaged, plain, codec, Compared::all),
+                       "a checkpoint: is not a JSON object; the settings in its metadata were changed by hand", Error);
 }
 
 TEST_CASE("how a model began and learned does not make it another") {
@@ -133,7 +138,7 @@ TEST_CASE("how a model began and learned does not make it another") {
   const TextCodec codec{TextFormat(), Vocabulary(), Vocabulary()};
   const Checkpoints::Metadata metadata = checkpoint_metadata(config(""), codec);
   const auto changes = [&](const std::string& text) {
-    return difference(metadata, config(text), codec, Compared::model);
+    return difference("a checkpoint", metadata, config(text), codec, Compared::model);
   };
   for (const char* same :
        {"model: {dropout: 0.3}\n", "model: {embedding: {init: {std: one}}}\n",
@@ -157,7 +162,9 @@ TEST_CASE("files that were moved, logs, and the end of a run do not make its che
   };
   const TextCodec codec{TextFormat(), Vocabulary(), Vocabulary()};
   const Checkpoints::Metadata metadata = checkpoint_metadata(config("here", ""), codec);
-  const auto changes = [&](const RunConfig& after) { return difference(metadata, after, codec, Compared::all); };
+  const auto changes = [&](const RunConfig& after) {
+    return difference("a checkpoint", metadata, after, codec, Compared::all);
+  };
   CHECK(contains(changes(config("nowhere", "")), "task.test_source: here/test_source -> nowhere/test_source"));
   for (const char* name :
        {"train_source", "train_target", "valid_source", "valid_target", "test_source", "test_target"})

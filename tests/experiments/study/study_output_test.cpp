@@ -185,6 +185,21 @@ TEST_CASE("status and report know the folder of a group") {
   REQUIRE(program("study report " + folder + "/study/").exit_code == 0);  // of one study, and of the group around it
   CHECK(read_file(folder + "/report.html") == page);
 
+  // A report that cannot be written keeps no other study from its own.
+  REQUIRE(fs::remove(folder + "/study/report.md"));
+  fs::create_directories(folder + "/study/report.md");
+  for (const std::string& command : {"study report " + folder, "study run " + study.directory.path("group.yaml") +
+                                                                   " --anyway --resume --out " + folder}) {
+    REQUIRE(fs::remove(folder + "/and #2/report.html"));
+    const Outcome unwritten = program(command);
+    CAPTURE(unwritten.output);
+    CHECK(unwritten.exit_code == 1);
+    CHECK(contains(unwritten.output, "the report is written by: surd study report " + folder + "/study\n"));
+    CHECK(contains(unwritten.output, "undecided  Claim 3: "));
+    CHECK(fs::exists(folder + "/and #2/report.html"));
+  }
+  fs::remove(folder + "/study/report.md");
+
   // A sibling that is damaged is no fault of the study.
   const std::string sibling = folder + "/and #2/study.json", whole = read_file(sibling);
   write_file_atomically(sibling, "[]");
