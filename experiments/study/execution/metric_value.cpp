@@ -19,10 +19,11 @@ std::optional<MetricValue> value_of(const Study& study, const MetricSpec& metric
   return metric.metric->of_run({result, number});
 }
 
-/// The runs of one seed along the whole grid of learning rates, by rate: with those other settings that were tried at
-/// most rates, or, where all coordinates were searched jointly, with those that were chosen. Empty where no such
-/// settings were tried at all rates.
-std::map<double, const PlannedRun*> runs_by_rate(const Tuning& tuning, const Tuned& search, std::uint64_t seed) {
+/// The runs of one seed along the whole grid of learning rates, `extended` or as it was written, by rate: with those
+/// other settings that were tried at most rates, or, where all coordinates were searched jointly, with those that were
+/// chosen. Empty where no such settings were tried at all rates that were written.
+std::map<double, const PlannedRun*> runs_by_rate(const Tuning& tuning, const Tuned& search, std::uint64_t seed,
+                                                 bool extended) {
   const TuningAxis* axis = tuning.rates();
   expect(axis != nullptr, "metric", "a metric of the tuning needs one of the learning rate");
   std::map<std::string, std::map<double, const PlannedRun*>> groups;
@@ -35,7 +36,7 @@ std::map<double, const PlannedRun*> runs_by_rate(const Tuning& tuning, const Tun
         others += change.key + "=" + change.value + "\n";
         continue;
       }
-      // The grid as it was written, not its extensions: the same range for every arm.
+      if (extended) rate = std::stod(change.value);
       for (const double value : axis->values)
         if (std::fabs(std::stod(change.value) - value) <= 1e-9 * std::fabs(value)) rate = value;
     }
@@ -66,7 +67,7 @@ std::optional<MetricValue> metric_of_tuning(const Study& study, const MetricSpec
                                             std::uint64_t seed, const KnownResults& known) {
   expect(study.tuning.has_value(), "metric", "'{}' needs a tuning, and the study has none", metric.name);
   RunsByRate results;
-  for (const auto& [rate, run] : runs_by_rate(*study.tuning, search, seed)) {
+  for (const auto& [rate, run] : runs_by_rate(*study.tuning, search, seed, metric.metric->takes_extensions())) {
     const RunResult* result = known(run->id(study));
     if (result == nullptr || result->status == RunResult::Status::failed) return std::nullopt;
     results[rate] = result;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace surd {
 namespace {
@@ -94,6 +95,15 @@ void StudyReader::make_arms(Study& study) {
           fmt::format("their levels make more than {} {}; remove some", many ? most_arms : most,
                       many || without_.empty() ? "arms" : "combinations"));
   if (many) study.arms.clear();
+  std::set<std::string> folders;  // of the runs of an arm, whose names are joined by commas
+  for (const Arm& arm : study.arms) {
+    std::string folder;
+    for (std::size_t axis = 0; axis < study.axes.size(); ++axis)
+      folder += fmt::format("{}={},", study.axes[axis].name, study.axes[axis].levels[arm.levels[axis]].name);
+    require(
+        folders.insert(folder).second, element("axes", 0), "axes",
+        fmt::format("two arms would have the same folder, '{}'; leave ',' and '=' out of the names of levels", folder));
+  }
   for (std::size_t arm = 0; arm < study.arms.size(); ++arm)
     for (Change& change : study.arms[arm].set)
       if (change.formula) compute(change, study, arm);

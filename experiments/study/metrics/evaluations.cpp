@@ -117,7 +117,11 @@ std::optional<MetricValue> SpentToTarget::of_run(const RunView& view) const {
     if (!spent) return std::nullopt;
     return first.update == 0 ? MetricValue::at_most(*spent > 0 ? *spent : 1) : *spent;
   }
-  const auto spent = spent_in_all(view.run);
+  // Where it ended at the target, more evaluations might have made up three.
+  const bool ended_there = reached > 0 && view.run.status == RunResult::Status::finished;
+  const EvaluationRecord& first = evaluations[evaluations.size() - std::max<std::size_t>(reached, 1)];
+  if (ended_there && first.update == 0) return MetricValue();
+  const auto spent = ended_there ? spent_at(first, view.run) : spent_in_all(view.run);
   return spent ? std::optional<MetricValue>(MetricValue::at_least(*spent)) : std::nullopt;
 }
 

@@ -106,7 +106,8 @@ struct TargetOptions : MeasureOptions {
   }
 };
 /// What a run spent until the first of three evaluations in a row at or past the target. Where there are no such three,
-/// at least what it had spent at its end; where it began there, at most what it had spent then, or 1 where that is 0.
+/// at least what it had spent at its end, or at the first of the one or two evaluations there with which it ended;
+/// where it began there, at most what it had spent then, or 1 where that is 0.
 class SpentToTarget : public StudyMetric {
  public:
   using Options = TargetOptions;

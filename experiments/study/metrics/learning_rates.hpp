@@ -49,6 +49,7 @@ class BestRate : public StudyMetric {
   using Options = MeasureOptions;
   explicit BestRate(const Options& options) : of_(options.of) {}
   std::optional<MetricValue> of_rates(const RunsByRate& runs) const override;
+  bool takes_extensions() const override { return true; }
   bool of_tuning() const override { return true; }
   ComparedBy compared_by() const override { return ComparedBy::ratio; }
   bool needs_start() const override { return true; }

@@ -44,6 +44,8 @@ class StudyMetric {
   /// The number of one seed of a tuning; nothing where its runs do not record it. Throws Error where the metric is one
   /// of a run.
   virtual std::optional<MetricValue> of_rates(const RunsByRate& runs) const;
+  /// Whether of_rates() takes the rates by which the tuning extended the grid, too. Not where it depends on the range.
+  virtual bool takes_extensions() const { return false; }
   /// Whether it is a metric of a tuning, which of_rates() finds, rather than one of a run.
   virtual bool of_tuning() const { return false; }
 

@@ -48,14 +48,20 @@ GroupResults results_in(const std::string& folder, const StudyGroup& group) {
     for (const ClaimResult& claim : analysis.claims) results.answers[claim.claim].push_back({name, study.title, claim});
     results.studies.push_back({name, std::move(study), std::move(analysis)});
   }
+  for (auto& [claim, answers] : results.answers)  // of which it may say something
+    for (const std::string& name : results.not_begun)
+      answers.push_back({name, name, {claim, Verdict::undecided, "not begun."}});
   return results;
 }
 
-/// "4 runs have not ended, 1 study is not begun"; "" where nothing is missing.
+/// "4 runs have not ended; not begun: NAME"; "" where nothing is missing.
 std::string missing(const GroupResults& results) {
   std::size_t runs = 0;
   for (const GroupStudy& study : results.studies) runs += study.analysis.missing;
   std::vector<std::string> parts;
+  if (std::any_of(results.studies.begin(), results.studies.end(),
+                  [](const GroupStudy& one) { return one.study.quick; }))
+    parts.emplace_back("cut down by --quick, to be tried: nothing in it is evidence");
   if (runs > 0) parts.push_back(fmt::format("{} run{} not ended", runs, runs == 1 ? " has" : "s have"));
   if (!results.not_begun.empty())
     parts.push_back("not begun: " + fmt::format("{}", fmt::join(results.not_begun, ", ")));
@@ -125,8 +131,11 @@ std::string to_markdown(const StudyGroup& group, const GroupResults& results) {
   if (const std::string gaps = missing(results); !gaps.empty()) text += fmt::format("\nUnfinished: {}.\n", gaps);
   for (const auto& [claim, found] : results.answers) {
     text += fmt::format("\n## {}\n\n{}\n\n", claim_heading(claim), name_of(together(found)));
-    for (const GroupAnswer& one : found)
-      text += fmt::format("- [{}]({}/report.md): {}\n", one.title, address(one.study), one.claim.sentence);
+    for (const GroupAnswer& one : found) {
+      const bool begun = std::count(results.not_begun.begin(), results.not_begun.end(), one.study) == 0;
+      const std::string title = begun ? fmt::format("[{}]({}/report.md)", one.title, address(one.study)) : one.title;
+      text += fmt::format("- {}: {}\n", title, one.claim.sentence);
+    }
   }
   return text;
 }

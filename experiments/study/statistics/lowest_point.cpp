@@ -53,12 +53,16 @@ Bounded lowest_point(const std::vector<Point>& points) {
   const Point* three = &*lowest - (first ? 0 : last ? 2 : 1);
   const double x[] = {three[0].x, three[1].x, three[2].x};
   const bool known = three[0].y.known() && three[1].y.known() && three[2].y.known();
-  if ((first || last) && !known)
-    return first ? Bounded::between(before(x[0]), x[1]) : Bounded::between(x[1], behind(x[2]));
   const auto leftmost = vertex(x, {three[0].y.low, three[1].y.low, three[2].y.high});
   const auto rightmost = vertex(x, {three[0].y.high, three[1].y.low, three[2].y.low});
-  if (first && !(leftmost && *leftmost > x[0])) return Bounded::between(before(x[0]), x[0]);
-  if (last && !(rightmost && *rightmost < x[2])) return Bounded::between(x[2], behind(x[2]));
+  if (first) {
+    const bool turns = !known || (leftmost && *leftmost > x[0]);
+    return Bounded::between(before(x[0]), turns ? x[1] : x[0]);
+  }
+  if (last) {
+    const bool turns = !known || (rightmost && *rightmost < x[2]);
+    return Bounded::between(turns ? x[1] : x[2], behind(x[2]));
+  }
   return Bounded::between(leftmost.value_or(lowest->x), rightmost.value_or(lowest->x));
 }
 

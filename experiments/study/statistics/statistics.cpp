@@ -110,7 +110,7 @@ Interval pseudo_median_interval(const std::vector<double>& values, double confid
 
 double signed_rank_p_above(const std::vector<double>& values, double bound, Ties ties) {
   expect(!values.empty(), "signed_rank_p_above", "takes at least one value");
-  double largest = std::fabs(bound);
+  double largest = std::isfinite(bound) ? std::fabs(bound) : 0;
   for (const double value : values)
     if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
   const double rounding = 1e-12 * largest;  // means that are no farther from the bound are ties

@@ -32,9 +32,10 @@ inline constexpr std::size_t fewest_seeds = 6;
 /// allowed.
 double pseudo_median(const std::vector<double>& values);
 
-/// The interval of all pseudo-medians that the signed-rank test does not reject, so that interval and test agree:
-/// signed_rank_p_above(values, low) and signed_rank_p_below(values, high) are both at most (1 - confidence) / 2, and
-/// none further in is (Hollander, Wolfe & Chicken 2014, section 3.4). Unbounded where so few values cannot reject any.
+/// The interval of all pseudo-medians that the signed-rank test does not reject, so that interval and test agree: a
+/// bound has signed_rank_p_above(values, bound) of at most (1 - confidence) / 2 where it lies below `low`, and not at
+/// `low`; likewise above `high` (Hollander, Wolfe & Chicken 2014, section 3.4). Unbounded where so few values cannot
+/// reject any.
 Interval pseudo_median_interval(const std::vector<double>& values, double confidence = 0.95);
 
 /// Whether pairs of values whose mean is the bound speak against what a test would show, so that they can only make p
@@ -42,8 +43,8 @@ Interval pseudo_median_interval(const std::vector<double>& values, double confid
 enum class Ties { against, in_favour };
 
 /// One-sided p of "the pseudo-median is at most `bound`" (with ties in favour: "is below") by Wilcoxon's signed ranks
-/// (1945), exact for any number of values: at least 1/2^n. A value may be infinite; of a censored one, give the lower
-/// bound.
+/// (1945), exact for any number of values: at least 1/2^n. The bound and values may be infinite; of a censored value,
+/// give the lower bound.
 double signed_rank_p_above(const std::vector<double>& values, double bound = 0, Ties ties = Ties::against);
 /// Likewise of "the pseudo-median is at least `bound`"; of a censored value, give the upper bound.
 double signed_rank_p_below(const std::vector<double>& values, double bound = 0, Ties ties = Ties::against);

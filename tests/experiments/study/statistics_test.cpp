@@ -123,6 +123,11 @@ TEST_CASE("signed ranks of textbook size") {
   CHECK(signed_rank_p_above({1, 2, 3, 4, 5, 6}) == 1.0 / 64);
   CHECK(signed_rank_p_below({1, 2, 3, 4, 5, 6}) == 1);
   CHECK(signed_rank_p_above({1, 2, 3, 4, 5, 6}, 7) == 1);
+  for (const auto ties : {statistics::Ties::against, statistics::Ties::in_favour}) {
+    CHECK(signed_rank_p_above({1, 2, 3, 4, 5, 6}, -infinity, ties) == 1.0 / 64);
+    CHECK(signed_rank_p_below({1, 2, 3, 4, 5, 6}, -infinity, ties) == 1);
+    CHECK(signed_rank_p_above({1, 2, 3, 4, 5, 6}, infinity, ties) == 1);
+  }
   // Darwin's maize, crossed against self-fertilised (Fisher 1935): the negative ranks 11 and 14 add up to 24 with ties
   // apart, and 2 * P(W <= 24) = 0.0413 (R: wilcox.test).
   const Values darwin = {49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48};
@@ -196,7 +201,7 @@ TEST_CASE("interval and test agree, and hold what docs/studies.md says of them")
   for (const Seeds& distribution : distributions) {
     const random::Stream normals(3, "test", distribution.name), uniforms(4, "test", distribution.name);
     const double truth = distribution.pseudo_median();
-    for (const std::size_t seeds : {6, 8, 10, 20}) {
+    for (const std::size_t seeds : {6, 7, 8, 10, 20}) {
       std::size_t held = 0, above = 0, below = 0, disagree = 0;
       for (std::size_t i = 0; i < studies; ++i) {
         Values values;
@@ -213,8 +218,8 @@ TEST_CASE("interval and test agree, and hold what docs/studies.md says of them")
       INFO(fmt::format("| {} | {} | {:.3f} | {:.3f} | {:.3f} |", distribution.name, seeds, share(held), share(above),
                        share(below)));
       CHECK(disagree == 0);
-      CHECK(share(held) >= 0.94);
-      CHECK(share(above + below) <= 0.06);
+      CHECK(share(held) >= (seeds == 7 ? 0.935 : 0.94));  // the worst, of lognormal ones, stands in the table
+      CHECK(share(above + below) <= (seeds == 7 ? 0.065 : 0.06));
       const auto written = documented(distribution.name, seeds);
       CHECK(written);
       if (!written) continue;
@@ -285,9 +290,13 @@ TEST_CASE("the lowest point lies on a parabola through the lowest and its neighb
   const Bounded both = at({Bounded::at_least(3), 1, Bounded::at_least(3)});
   CHECK(near(both.low, std::sqrt(10)));
   CHECK(near(both.high, 10 * std::sqrt(10)));
-  const Bounded edge = at({1, 2, Bounded::at_least(2)});
-  CHECK(edge.low == -infinity);
-  CHECK(edge.high == 10);
+  // At an end of the grid only bounds are known, though the vertex of the parabola is between the first two.
+  for (const std::vector<Bounded>& y : {std::vector<Bounded>{1, 2, 9}, {1, 2, Bounded::at_least(2)}, {1, 1, 3}}) {
+    CHECK(at(y).low == -infinity);
+    CHECK(at(y).high == 10);
+  }
+  CHECK(at({9, 2, 1}).low == 10);
+  CHECK(at({9, 2, 1}).high == infinity);
   const Bounded unknown = at({3, Bounded::at_least(1), 2});  // 3 or 2 may be lower
   CHECK(unknown.low == -infinity);
   CHECK(unknown.high == infinity);

@@ -39,6 +39,20 @@ struct Widths {
 
 }  // namespace
 
+TEST_CASE("no ratio is 0 or less, whatever a formula expects") {
+  Widths widths_study;
+  widths_study.study.metrics.push_back(
+      metric_of<FinalValue>("final_perplexity", "final_value", {{Measure::perplexity}}));
+  REQUIRE(widths_study.study.metrics.back().compared_by == ComparedBy::ratio);
+  for (const char* expect : {"within", "at_most"})
+    for (const char* formula : {"0", "-1", "15 - d"}) {
+      Hypothesis hypothesis = value(formula, 0, expect);
+      hypothesis.metric = "final_perplexity";
+      CAPTURE(formula);
+      CHECK(widths_study.judged(hypothesis).verdict == Verdict::refuted);
+    }
+}
+
 TEST_CASE("a value is where its formula says, in every arm selected") {
   Widths widths_study;
   const HypothesisResult supported = widths_study.judged(value("sqrt(d) / 10", 0.1));

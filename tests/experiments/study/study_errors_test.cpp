@@ -32,6 +32,8 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {"seeds: [1, 2, 1]\n", "study.yaml:7:15: seeds: 1 stands there twice; remove one"},
       {"seeds: 0\n", "study.yaml:7:8: seeds: must be"},
       {"looks: 99999999999999999999\n", "study.yaml:7:8: looks: must be in [1, 10]; got '99999999999999999999'"},
+      {"axes: [{name: a, levels: [{name: '1'}, {name: '1,b=2'}]}, {name: b, levels: [{name: '3'}, {name: '2,b=3'}]}]\n",
+       "axes: two arms would have the same folder, 'a=1,b=2,b=3,'; leave ',' and '=' out of the names of levels"},
       {"axes: [{name: a, key: model.heads}]\n", "study.yaml:7:8: axes[0]: must have either levels, or key and values"},
       {"axes: [{name: a, key: model.heads, values: [2, 2]}]\n", "two levels are called '2'; rename one"},
       {"axes: [{name: a, key: model.heads, values: [2]}, {name: a, key: train.log_every, values: [3]}]\n",

@@ -102,8 +102,11 @@ TEST_CASE_FIXTURE(Fixture, "updates to a target: the first of three evaluations 
   CHECK(value({0.1, 0.95, 0.5, 0.9, 0.9, 0.9}).low == 60);
   CHECK(value({0.95, 0.95, 0.95}).high == 1);  // at the start: at most one
   CHECK_FALSE(value({0.95, 0.95, 0.95}).known());
-  CHECK(value({0.1, 0.2, 0.95, 0.95}).low == 60);  // at least as many as there were, however many were asked for
+  CHECK(value({0.1, 0.2, 0.95, 0.2}).low == 60);  // at least as many as there were, however many were asked for
+  CHECK(std::isinf(value({0.1, 0.2, 0.95, 0.2}).high));
+  CHECK(value({0.1, 0.2, 0.95, 0.95}).low == 40);  // a third evaluation might have been at the target, too
   CHECK(std::isinf(value({0.1, 0.2, 0.95, 0.95}).high));
+  CHECK(std::isinf(value({0.95, 0.95}).low));  // from the start or never
   RunResult diverged = run_along({0.1, 0.95});
   diverged.status = RunResult::Status::diverged;
   CHECK_FALSE(of(spec, diverged)->known());
@@ -135,7 +138,7 @@ TEST_CASE_FIXTURE(Fixture, "tokens and seconds to a target are those of the same
   CHECK(tokens.compared_by == ComparedBy::ratio);
   CHECK(seconds.compared_by == ComparedBy::ratio);
 
-  RunResult missed = run({0.1, 0.95, 0.5, 0.9, 0.9});
+  RunResult missed = run({0.1, 0.95, 0.5, 0.9, 0.5});
   CHECK(of(tokens, missed)->low == 4000);
   CHECK(std::isinf(of(tokens, missed)->high));
   CHECK(of(seconds, missed)->low == 99);

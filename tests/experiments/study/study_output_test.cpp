@@ -218,6 +218,7 @@ TEST_CASE("status and report know the folder of a group") {
   CHECK(contains(program("study status " + folder).output, "\nand #2: not begun\n"));
   REQUIRE(program("study report " + folder).exit_code == 0);
   CHECK(contains(read_file(folder + "/report.html"), "<strong>Unfinished:</strong> not begun: and #2; everything"));
+  CHECK(contains(read_file(folder + "/report.md"), "- and #2: not begun.\n"));
   study.directory.write("all/group.json", "{\"question\": 3}");
   const Outcome damaged = program("study status " + folder);
   CHECK(damaged.exit_code == 1);
