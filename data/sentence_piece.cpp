@@ -64,7 +64,11 @@ class Lines : public sentencepiece::SentenceIterator {
 
  private:
   void take() {
-    if (!done()) line_ = with_plain_spaces(lines_[next_]);
+    if (done()) return;
+    line_ = with_plain_spaces(lines_[next_]);
+    // The trainer leaves out a line that holds U+2585, its own sign of an unknown character.
+    constexpr std::string_view sign = "\xe2\x96\x85";
+    for (std::size_t at = 0; (at = line_.find(sign, at)) != std::string::npos;) line_.replace(at, sign.size(), " ");
   }
 
   const std::vector<std::string>& lines_;

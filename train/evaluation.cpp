@@ -60,7 +60,8 @@ std::vector<Translation> translate(const Transformer& model, const std::vector<S
     for (const std::size_t index : batch.indices) {
       const std::vector<TokenId>& source = pairs[index].source;
       sources.push_back(source);
-      // With its eos. A longer translation is wrong anyway, but BLEU looks at what surd translate would write.
+      // With its eos. A longer translation is wrong anyway, but BLEU looks at what surd translate would write, and
+      // beyond its limit where the right one is longer.
       const std::size_t longest_right = codec.most_tokens(pairs[index]) + 1;
       options.max_lengths.push_back(arguments.bleu ? std::max(longest_right, 2 * source.size() + 20) : longest_right);
     }

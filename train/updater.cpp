@@ -18,7 +18,7 @@ double Updater::gradient_norm(std::uint64_t update) {
   replicas_.each_parameter([&](const Parameter& parameter) {
     if (parameter.gradient.empty) return;
     const Tensor& gradient = parameter.gradient.sum;
-    squares[parameter.index] = static_cast<double>(kernels::dot(gradient.data(), gradient.data(), gradient.size()));
+    squares[parameter.index] = kernels::sum_of_squares(gradient.data(), gradient.size());
   });
   double sum = 0;
   for (const Parameter& parameter : training_.parameters) {

@@ -42,6 +42,14 @@ Real dot(const Real* a, const Real* b, std::size_t n) {
 Real sum(const Real* x, std::size_t n) {
   return sum([](Batch u) { return u; }, n, x);
 }
+double sum_of_squares(const Real* x, std::size_t n) {
+  constexpr double near_enough = 1e-22;  // squares below the least float, 1e-38, do not matter then
+  const auto quick = static_cast<double>(dot(x, x, n));
+  if (!(quick < near_enough)) return quick;
+  double sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return sum;
+}
 
 void add_bias(const Real* x, const Real* bias, Real* y, std::size_t rows, std::size_t n) {
   for (std::size_t r = 0; r < rows; ++r) add(x + r * n, bias, y + r * n, n);

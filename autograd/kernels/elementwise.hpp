@@ -17,6 +17,8 @@ void divide(const Real* a, const Real* b, Real* y, std::size_t n);
 void scale(Real a, const Real* x, Real* y, std::size_t n);  ///< y = a x
 Real dot(const Real* a, const Real* b, std::size_t n);
 Real sum(const Real* x, std::size_t n);
+/// In Real where that is near enough, and infinite where Real overflows; in double where squares would vanish.
+double sum_of_squares(const Real* x, std::size_t n);
 
 /// y[r, j] = x[r, j] + bias[j]
 void add_bias(const Real* x, const Real* bias, Real* y, std::size_t rows, std::size_t n);

@@ -1,6 +1,7 @@
 #include "train/storage/average.hpp"
 
 #include "experiments/commands/command.hpp"
+#include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/checkpoint_metadata.hpp"
@@ -71,7 +72,12 @@ int average_command(const AverageArguments& arguments) {
   expect_replaceable(to);
   const auto paths = as_usage([&] { return chosen(arguments, checkpoints, folder.checkpoints()); });
   const OpenRun run(arguments.run, paths.front());  // of which the others must have the tensors
-  const auto updates = average_checkpoints(paths, to, expect_same_model(folder.path, run.config, run.codec));
+  const Checkpoints::Check same_model = expect_same_model(folder.path, run.config, run.codec);
+  const auto updates = average_checkpoints(paths, to, [&](const std::string& path, const Checkpoints::Metadata& told) {
+    same_model(path, told);
+    const std::string changes = difference(path, told, run.config, run.codec, Compared::all);
+    if (!changes.empty()) Console().warn(fmt::format("{} was trained otherwise:{}", path, changes));
+  });
   fmt::print("{}\nmean of {} checkpoints, after updates {}\n", to, updates.size(), fmt::join(updates, ", "));
   return exit_done;
 }

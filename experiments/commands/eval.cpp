@@ -83,7 +83,8 @@ int eval_command(const EvalArguments& arguments) {
   const UnknownShare unknown = unknown_share(pairs);
   const UnknownShares of_split = {{arguments.split, unknown}};
   if (arguments.json)
-    fmt::print("{}\n", to_json(arguments, result, unknown).dump());
+    fmt::print("{}\n",
+               to_json(arguments, result, unknown).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   else
     print(arguments, result);
   if (!arguments.json && worth_telling(of_split, corpus))

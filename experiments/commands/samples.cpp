@@ -25,29 +25,34 @@ struct SamplesArguments : SearchArguments {
   }
 };
 
+void print(const SentencePair& pair, const Translation& found, const TextCodec& codec, bool scores) {
+  const bool right = found.finished && codec.is_right(pair, found.tokens);
+  fmt::print("source       {}\ntranslation  {}  {}\n", codec.decode_source(pair.source),
+             codec.decode_target(found.tokens),
+             styled(right ? "✓" : "✗", right ? Console::Style::green : Console::Style::red, STDOUT_FILENO));
+  if (scores)
+    fmt::print("score        {}, log-probability {}\n", nats_text(found.score), nats_text(found.log_probability));
+  fmt::print("reference    {}\n\n", codec.reference(pair));
+}
+
 int samples_command(const SamplesArguments& arguments) {
   blas::initialize();
   const OpenRun run(arguments.run, arguments.checkpoint);
   expect_translates(run, arguments.run);
   const Corpus corpus = corpus_with(run, arguments.split);
-  const auto& pairs = corpus.split(arguments.split).pairs;
-  std::vector<SentencePair> encoded;
-  std::vector<std::vector<TokenId>> sources;
-  for (std::size_t i = 0; i < std::min(arguments.count, pairs.size()); ++i) {
-    encoded.push_back(run.codec.encode(pairs[i]));
-    sources.push_back(encoded[i].source);
-    expect_fits(run, fmt::format("pair {}", i + 1), run.model.transformer().sequence_length(sources[i].size(), 1));
-  }
-  const auto hypotheses = decode(run.model.transformer(), sources, translation_options(arguments, std::nullopt));
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const bool right = hypotheses[i].finished && run.codec.is_right(encoded[i], hypotheses[i].tokens);
-    fmt::print("source       {}\ntranslation  {}  {}\n", run.codec.decode_source(sources[i]),
-               run.codec.decode_target(hypotheses[i].tokens),
-               styled(right ? "✓" : "✗", right ? Console::Style::green : Console::Style::red, STDOUT_FILENO));
-    if (arguments.scores)
-      fmt::print("score        {}, log-probability {}\n", nats_text(hypotheses[i].score),
-                 nats_text(hypotheses[i].log_probability));
-    fmt::print("reference    {}\n\n", run.codec.reference(encoded[i]));
+  const Dataset dataset = while_waiting(waiting_for_data, [&] { return Dataset(corpus, run.codec); });
+  const std::vector<SentencePair>& pairs = dataset.split(arguments.split);
+  const std::size_t count = std::min(arguments.count, pairs.size());
+  for (std::size_t first = 0; first < count; first += evaluation_batch_size) {
+    std::vector<std::vector<TokenId>> sources;
+    for (std::size_t i = first; i < std::min(first + evaluation_batch_size, count); ++i) {
+      sources.push_back(pairs[i].source);
+      expect_fits(run, fmt::format("pair {}", i + 1),
+                  run.model.transformer().sequence_length(pairs[i].source.size(), 1));
+    }
+    const auto found = decode(run.model.transformer(), sources, translation_options(arguments, std::nullopt));
+    for (std::size_t i = 0; i < found.size(); ++i) print(pairs[first + i], found[i], run.codec, arguments.scores);
+    flush_output();
   }
   return exit_done;
 }

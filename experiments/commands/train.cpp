@@ -49,7 +49,7 @@ std::vector<SettingChange> changed_end(const RunFolder& folder, const RunConfig&
       before == after, folder.path,
       "the config differs from the run's, so the run cannot go on with it:{}\ngo on with the run's own config (surd "
       "train {} --out {} --resume), or name another folder by --out; only {} may change",
-      text, folder.config(), folder.path, fmt::join(keys_of_end, ", "));
+      text, shell_word(folder.config()), shell_word(folder.path), fmt::join(keys_of_end, ", "));
   return changes;
 }
 
@@ -108,8 +108,8 @@ int train_in_folder(const TrainArguments& arguments, Transport* transport) {
     const RunOrigin origin = folder.read_origin();
     expect_usage(!origin.imported, folder.path,
                  "was imported, so there is no training to go on with; begin one with its model and parameters: surd "
-                 "train {0}/config.yaml --from {0} --out FOLDER",
-                 folder.path);
+                 "train {} --from {} --out FOLDER",
+                 shell_word(folder.config()), shell_word(folder.path));
     expect_usage(arguments.from.empty() || checkpoint_named(starting_point(arguments.from)) == origin.from, "--from",
                  "the run began {}; leave the option out, or begin another run by --out",
                  origin.from.empty() ? "with random parameters" : "from " + origin.from);

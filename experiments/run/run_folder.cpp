@@ -223,7 +223,7 @@ void load_checkpoint(const RunFolder& folder, const RunConfig& config, const Tex
   expect_usage(!names.empty() || !role, folder.path, "there is no checkpoint yet; the first comes after {} updates",
                std::min(config.train.checkpoint_every, config.train.evaluate_every));
   expect_usage(name != "average" || path_exists(checkpoints.average_path()), folder.path,
-               "there is no average yet; make it by: surd average {} --last N", folder.path);
+               "there is no average yet; make it by: surd average {} --last N", shell_word(folder.path));
   expect_usage(role || path_exists(name), "--checkpoint", "there is no file '{}'; {}", name, others);
   try {
     const std::string path = name == "best"      ? checkpoints.best_path()

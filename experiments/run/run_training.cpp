@@ -101,7 +101,7 @@ void begin_with(const std::string& checkpoint, const RunConfig& config, const Te
 }
 
 RunProgress restore(const RunFolder& folder, const RunConfig& config, const TextCodec& codec, ParameterSet& parameters,
-                    Optimizer& optimizer, Schedule& schedule, Console& console, bool writes = true) {
+                    Optimizer& optimizer, Schedule& schedule, bool changes_end, Console& console, bool writes = true) {
   RunProgress progress;
   const Checkpoints checkpoints(folder.checkpoints(), config.train.keep_checkpoints);
   const auto warn = [&](const std::string& text) { console.warn(text + "; using the checkpoint before it"); };
@@ -116,9 +116,11 @@ RunProgress restore(const RunFolder& folder, const RunConfig& config, const Text
     progress = {saved->state, LogPosition::parse(saved->log_position)};
   else if (const std::string from = folder.read_origin().from; !from.empty())
     begin_with(from, config, codec, parameters, [](const std::string&) {});
-  // It may have been told to end later.
   progress.state.evaluations_good_enough = good_enough(folder, config.train, progress.state.update);
-  progress.state.finished = is_over(progress.state, config.train);
+  // Its minutes may have been over; but it may have been told since then, or now, to end later.
+  const std::vector<ChangedEnd> ends = folder.read_origin().ends;
+  const bool same_end = !changes_end && (ends.empty() || ends.back().after_update < progress.state.update);
+  progress.state.finished = (progress.state.finished && same_end) || is_over(progress.state, config.train);
   if (progress.state.update == 0)
     console.warn(folder.checkpoints() + " holds no checkpoint; the run begins again");
   else
@@ -210,9 +212,9 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
   const Training training{model.transformer(),    model.parameters(),     optimizer,     schedule,
                           dataset.split("train"), dataset.split("valid"), dataset.codec, config.seed};
   if (!first) {
-    const RunProgress progress =
-        resuming ? restore(folder, config, dataset.codec, model.parameters(), optimizer, schedule, console, false)
-                 : RunProgress();
+    const RunProgress progress = resuming ? restore(folder, config, dataset.codec, model.parameters(), optimizer,
+                                                    schedule, !request.changed_end.empty(), console, false)
+                                          : RunProgress();
     expect_alike(request, config, experiment.corpus, progress.state);
     return assist(training, config, progress.state, request);
   }
@@ -233,9 +235,9 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
   const std::string unknown = warning_of(experiment.unknown, experiment.corpus);
   if (!unknown.empty()) console.warn(unknown);
 
-  const RunProgress progress =
-      resuming ? restore(folder, config, dataset.codec, model.parameters(), optimizer, schedule, console)
-               : RunProgress();
+  const RunProgress progress = resuming ? restore(folder, config, dataset.codec, model.parameters(), optimizer,
+                                                  schedule, !request.changed_end.empty(), console)
+                                        : RunProgress();
   if (request.transport != nullptr) expect_alike(request, config, experiment.corpus, progress.state);
   if (!request.changed_end.empty()) {
     const ChangedEnd end{progress.state.update, request.changed_end};

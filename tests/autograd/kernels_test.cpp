@@ -133,6 +133,17 @@ TEST_CASE("sums") {
   }
 }
 
+TEST_CASE("the sum of squares of numbers whose squares are too small for floats") {
+  CHECK(kernels::sum_of_squares(nullptr, 0) == 0);
+  for (const double size : {0.0, 1e-30, 1e-15, 1.0, 1e15}) {
+    const Reals x(100, static_cast<Real>(size));
+    CHECK(kernels::sum_of_squares(x.data(), x.size()) == doctest::Approx(100 * size * size).epsilon(1e-6));
+  }
+  const Reals infinite = {1, std::numeric_limits<Real>::infinity()}, none = {1, std::numeric_limits<Real>::quiet_NaN()};
+  CHECK(std::isinf(kernels::sum_of_squares(infinite.data(), 2)));
+  CHECK(std::isnan(kernels::sum_of_squares(none.data(), 2)));
+}
+
 TEST_CASE("add_bias and sum_rows") {
   for (std::size_t n = 1; n <= longest; ++n) {
     const std::size_t rows = 3;

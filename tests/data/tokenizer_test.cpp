@@ -105,6 +105,18 @@ TEST_CASE("pieces are learned from the training split, the same each time, and f
                  "task.subwords.size: SentencePiece cannot learn 9"));
 }
 
+TEST_CASE("a line is learned from though it holds the sign that SentencePiece has for unknown characters") {
+  for (const char* kind : {"bpe", "unigram"}) {
+    auto tokenizer = corpus_of(kind, 40, true).subwords.make();
+    std::vector<std::string> all = lines(200);
+    for (std::string& line : all) line += " \u2585 \u03c9";
+    tokenizer->learn(all);
+    const std::vector<std::string> pieces = tokenizer->all_tokens();
+    CHECK(
+        std::any_of(pieces.begin(), pieces.end(), [](const std::string& piece) { return contains(piece, "\u03c9"); }));
+  }
+}
+
 TEST_CASE("a word that the trainer of BPE has no numbers for is refused") {
   const auto error_with = [](std::size_t length) {
     Corpus corpus = corpus_of("bpe", 40, false);

@@ -9,8 +9,7 @@ namespace surd {
 namespace {
 
 double squared_norm(const GradientSum& gradient) {
-  if (gradient.empty) return 0;
-  return static_cast<double>(kernels::dot(gradient.sum.data(), gradient.sum.data(), gradient.sum.size()));
+  return gradient.empty ? 0 : kernels::sum_of_squares(gradient.sum.data(), gradient.sum.size());
 }
 
 /// Rows 0, 2, 4, ... of a batch.

@@ -31,7 +31,7 @@ void select(double* begin, double* nth, double* end) {
 
 }  // namespace
 
-double squares(const Real* x, std::size_t n) { return static_cast<double>(kernels::dot(x, x, n)); }
+double squares(const Real* x, std::size_t n) { return kernels::sum_of_squares(x, n); }
 
 double norm(const Real* x, std::size_t n) { return std::sqrt(squares(x, n)); }
 

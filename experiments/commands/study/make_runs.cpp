@@ -2,6 +2,7 @@
 
 #include "experiments/commands/study/study_lines.hpp"
 #include "experiments/program/exit_code.hpp"
+#include "experiments/program/text_format.hpp"
 #include "experiments/study/execution/outlook.hpp"
 #include "experiments/study/execution/reuse.hpp"
 #include "experiments/study/execution/workers/worker_pool.hpp"
@@ -58,7 +59,7 @@ int make_runs(const StudyFolder& folder, const Study& study, std::optional<std::
   const PoolEnd end = run_workers(folder, study, workers, console);
   if (end.stopped_by != 0) {
     console.warn(fmt::format("stopped with {} of {} runs made; --resume goes on, and so does surd study work {}",
-                             end.counts.ended(), end.counts.planned, folder.path()));
+                             end.counts.ended(), end.counts.planned, shell_word(folder.path())));
     return 128 + end.stopped_by;
   }
   return finish_study(folder, study, results, end.counts, in_group, console);

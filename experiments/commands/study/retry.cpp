@@ -1,6 +1,7 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/program/exit_code.hpp"
+#include "experiments/program/text_format.hpp"
 #include "experiments/study/execution/study_folder.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ int study_retry_command(const StudyFolderArguments& arguments) {
     fmt::print("no run has failed\n");
   else
     fmt::print("{} run{} that failed will be made again by surd study work {}; what {} left is in {}/failed\n", count,
-               count == 1 ? "" : "s", folder.path(), count == 1 ? "it" : "they", folder.path());
+               count == 1 ? "" : "s", shell_word(folder.path()), count == 1 ? "it" : "they", folder.path());
   return exit_done;
 }
 

@@ -179,6 +179,9 @@ TEST_CASE("a run with a limit of time ends like any other, and knows when it is 
   CHECK(summary["updates"] == 1);
   CHECK(summary["best_update"] == 1);  // it was evaluated
   CHECK(fs::exists(run.directory.path("short/checkpoints/update-00000001.safetensors")));
+  fs::remove(run.directory.path("short/summary.json"));
+  REQUIRE(run.train(run.arguments("short", true)) == 0);  // its time is over
+  CHECK(summary_of(run, "short")["updates"] == 1);
 
   run.settings = {"train.minutes=10"};
   TrainArguments arguments = run.arguments("long");
