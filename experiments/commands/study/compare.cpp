@@ -86,6 +86,9 @@ ComparedStudy read_study(const std::string& path) {
 std::vector<std::string> asked_otherwise(const ComparedStudy& before, const ComparedStudy& now) {
   std::vector<std::string> lines;
   for (const SettingChange& change : setting_changes(before.file, now.file)) lines.push_back(change.text());
+  const std::size_t seeds = before.verdicts.at("seeds").size(), seeds_now = now.verdicts.at("seeds").size();
+  if (seeds != seeds_now && lines.empty())  // extended, or cut down
+    lines.push_back(SettingChange{"seeds", std::to_string(seeds), std::to_string(seeds_now)}.text());
   for (const auto& [key, value] : before.base) {
     const auto found = now.base.find(key);
     if (found != now.base.end() && found->second != value && found->second.find('/') == std::string::npos)

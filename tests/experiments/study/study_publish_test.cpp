@@ -88,6 +88,9 @@ TEST_CASE("two times a study are compared statement by statement") {
   CHECK(turned.exit_code == 1);
   CHECK(contains(turned.output, "differs  supported -> undecided\n         It is there\n"));
   CHECK(contains(turned.output, "\n1 of 2 verdicts agree\n"));
+  verdicts["seeds"] = {1, 2};
+  write_file_atomically(results + "/verdicts.json", verdicts.dump());
+  CHECK(contains(program("study compare " + results + " " + before).output, "\nasked otherwise\n  seeds: 2 -> 1\n"));
   write_file_atomically(results + "/verdicts.json", "{");
   const Outcome damaged = program("study compare " + results + " " + now);
   CHECK(damaged.exit_code == 1);
