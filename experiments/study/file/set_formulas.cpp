@@ -176,7 +176,8 @@ void StudyReader::check_words(const Study& study) {
                           shown(word.value), name));
 }
 
-/// Complains where a level sets what 'set' sets for every arm: it would have no effect. A preset of a level may.
+/// Complains where a level sets what 'set' sets for every arm, or --set what an axis does: it would have no effect. A
+/// preset of a level may.
 void StudyReader::check_set_twice() {
   Names common;
   for (const auto& [path, origin] : leaves_of(fields_.set)) common.push_back(path);
@@ -187,8 +188,14 @@ void StudyReader::check_set_twice() {
     for (const auto& [path, origin] : leaves_of(level.set)) check(path, origin);
   };
   for (const auto& [path, origin] : leaves_of(fields_.quick.set)) check(path, origin);
-  for (const std::string& setting : source_.settings)
-    check(setting.substr(0, setting.find('=')), {"--set " + setting, 0, 0, 0});
+  for (const std::string& setting : source_.settings) {
+    const std::string key = setting.substr(0, setting.find('='));
+    const Origin origin{"--set " + setting, 0, 0, 0};
+    check(key, origin);
+    for (const AxisFields& axis : fields_.axes)
+      require(axis.key != key, origin, key,
+              fmt::format("axis '{}' sets it in every arm; leave the option out", axis.name));
+  }
   for (const LevelFields& level : fields_.arms) check_level(level);
   for (std::size_t i = 0; i < fields_.axes.size(); ++i) {
     check(fields_.axes[i].key, element("axes", i));

@@ -127,6 +127,9 @@ TEST_CASE("'set' of a study goes over what levels and presets say, below the tun
       file.load(text, {"optimizer.learning_rate=0.125"}),
       "--set optimizer.learning_rate=0.125: 'set' sets it for every arm, over what levels say; remove one",
       ConfigError);
+  CHECK_THROWS_WITH_AS(
+      file.load("title: T\nbase: {}\naxes: [{name: d, key: model.d_model, values: [16, 32]}]\n", {"model.d_model=64"}),
+      "--set model.d_model=64: axis 'd' sets it in every arm; leave the option out", ConfigError);
   for (std::size_t arm = 0; arm < 2; ++arm) {
     CHECK(contains(to_yaml(study.config(arm, {}, 1)), "learning_rate: 0.25\n"));
     CHECK(study.config(arm, {}, 1).model.embedding.scale.text() == "one");
