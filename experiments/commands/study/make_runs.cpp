@@ -18,6 +18,7 @@ int finish_study(const StudyFolder& folder, const Study& study, StudyResults& re
   console.line(fmt::format("{} of {} runs made: {} finished, {} diverged, {} failed{}", counts.ended(), counts.planned,
                            counts.finished, counts.diverged, counts.failed,
                            counts.reused > 0 ? fmt::format("; {} reused from other studies", counts.reused) : ""));
+  results.refresh();
   for (const std::string& line : failures(study, results)) console.line(line);
   if (const std::string problem = report_study(folder, study, console); !problem.empty()) {
     console.warn(problem);  // an error would leave the other studies of a group unmade

@@ -52,6 +52,8 @@ class StudyFolder {
   std::string runs() const { return path_ + "/runs"; }
   std::string run(const std::string& id) const { return runs() + "/" + id; }
   std::string outcome(const std::string& id) const { return run(id) + "/outcome.json"; }
+  /// What the first run of each task that reads files was made with.
+  std::string data() const { return path_ + "/data"; }
   std::string attempts(const std::string& id) const { return path_ + "/attempts/" + id; }
 
   bool ended(const std::string& id) const;

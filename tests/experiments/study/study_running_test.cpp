@@ -55,6 +55,33 @@ TEST_CASE(
   CHECK(contains(other.output, "changes.0.what"));
 }
 
+TEST_CASE("runs on data files that were changed meanwhile are not counted with the others") {
+  const TemporaryDirectory files;
+  const std::string lines = files.write("lines", "a b\nb a\nc a\n"), train = files.write("train", "a b\nb c\nc a\n");
+  const StudyRun study(
+      "title: T\nbase:\n"
+      "  task: {name: parallel_text, train_source: " +
+      train + ", train_target: " + train + ", valid_source: " + lines + ", valid_target: " + lines +
+      ", test_source: " + lines + ", test_target: " + lines +
+      "}\n"
+      "  model: {d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: {width: 8}}\n"
+      "  train: {updates: 2, batch_size: 2, evaluate_every: 1}\n"
+      "seeds: 3\nmetrics: [{name: loss}]\n");
+  REQUIRE(study.run("out").exit_code == 0);
+  const std::string out = study.directory.path("out");
+  REQUIRE(fs::remove_all(out + "/runs/alone/seed-2") > 0);
+  REQUIRE(study.run("out", "--resume").exit_code == 0);  // they are what they were
+
+  REQUIRE(fs::remove_all(out + "/runs/alone/seed-2") > 0);
+  files.write("train", "a b\nb c\nc c\n");
+  const Outcome changed = study.run("out", "--resume");
+  CAPTURE(changed.output);
+  CHECK(changed.exit_code == 1);
+  CHECK(contains(changed.output, "3 of 3 runs made: 2 finished, 0 diverged, 1 failed"));
+  CHECK(contains(changed.output, "the data are not those that the study's runs were made with before:"));
+  CHECK(contains(changed.output, "train: "));
+}
+
 TEST_CASE("a study that declares a second look gets more seeds, and any other none") {
   const std::string text = StudyFile::whole(
       std::string(study_rest) +

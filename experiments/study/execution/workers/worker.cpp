@@ -4,6 +4,7 @@
 #include "experiments/program/host_name.hpp"
 #include "experiments/program/stopwatch.hpp"
 #include "experiments/program/text_format.hpp"
+#include "experiments/run/fingerprint.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "experiments/run/system_info.hpp"
 #include "experiments/study/execution/reuse.hpp"
@@ -233,11 +234,31 @@ class Worker {
     return true;
   }
 
+  /// In what the files that a run read differ from those of the study's first run of this task, a line a split; ""
+  /// where they do not, and of generated data.
+  std::string other_data(const Attempt& attempt, const RunConfig& config) const {
+    if (!config.task.make()->format().open_vocabulary) return "";
+    std::string task;
+    for (const auto& [key, value] : settings_of(config))
+      if (key.rfind("task.", 0) == 0) task += key + "=" + value + "\n";
+    const std::string first = folder_.data() + "/" + hash_of(task) + ".json", own = RunFolder(attempt.path()).data();
+    const std::string text = read_file(own);
+    make_folders(folder_.data());
+    if (!path_exists(first) && create_whole_file(first, text)) return "";
+    const Fingerprint before = parse_fingerprint(read_file(first), first), now = parse_fingerprint(text, own);
+    std::vector<std::string> splits;
+    for (const auto& [name, split] : now) splits.push_back(name);
+    return difference(before, now, splits);
+  }
+
   void note(Attempt& attempt, const std::string& id, const ChildEnd& end, const RunConfig& config) {
-    if (end.signal == 0 && end.code == exit_done)
-      return publish(attempt, {id, RunResult::Status::finished, "", ""}, config);
-    if (end.signal == 0 && end.code == exit_diverged)
-      return publish(attempt, {id, RunResult::Status::diverged, divergence(attempt), ""}, config);
+    const bool ended = end.signal == 0 && (end.code == exit_done || end.code == exit_diverged);
+    const std::string other = ended ? other_data(attempt, config) : "";
+    if (ended && other.empty())
+      return publish(attempt,
+                     end.code == exit_done ? RunEnd{id, RunResult::Status::finished, "", ""}
+                                           : RunEnd{id, RunResult::Status::diverged, divergence(attempt), ""},
+                     config);
     if (end.code == exit_unfinished) {
       const std::string last = last_lines(attempt);  // all of the disk may be full, or only what a checkpoint needs
       set_aside(attempt);
@@ -245,7 +266,12 @@ class Worker {
           fmt::format("{}: there is no space for {}; make room, and go on with --resume or another surd study work{}{}",
                       folder_.path(), id, last.empty() ? "" : "\n", last));
     }
-    RunEnd failed{id, RunResult::Status::failed, failure(attempt, end), ""};
+    RunEnd failed{id, RunResult::Status::failed,
+                  ended ? fmt::format("the data are not those that the study's runs were made with before:{}\nput the "
+                                      "files back, or begin the study anew in another folder",
+                                      other)
+                        : failure(attempt, end),
+                  ""};
     if (attempt.fail() <= retries_) {
       failed.tried_again = true;
       failed_here_[id] = Stopwatch();
