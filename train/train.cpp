@@ -147,8 +147,8 @@ void TrainOptions::fields(Fields& f) {
     When{stop_at.has_value(), "stop_at is a number"});
   f("checkpoint_every", checkpoint_every, "how often everything is saved", Unit{"updates"}, at_least(1));
   f("keep_checkpoints", keep_checkpoints, "latest checkpoints kept beside the best", at_least(2));
-  f("log_every", log_every, "how often metrics.jsonl gets a line, beside one for the last update", Unit{"updates"},
-    at_least(1));
+  f("log_every", log_every, "how often metrics.jsonl gets a line, beside one for the last of `updates`",
+    Unit{"updates"}, at_least(1));
   f("tensorboard", tensorboard,
     "write event files for TensorBoard as well: the numbers of metrics.jsonl and probe.jsonl, histograms of parameters "
     "and gradients where the probe watches, the config and sample translations");

@@ -85,9 +85,13 @@ ComparedStudy read_study(const std::string& path) {
 /// What was asked otherwise: of the base only what both versions of surd read, and not where data lie.
 std::vector<std::string> asked_otherwise(const ComparedStudy& before, const ComparedStudy& now) {
   std::vector<std::string> lines;
-  for (const SettingChange& change : setting_changes(before.file, now.file)) lines.push_back(change.text());
+  bool told = false;
+  for (const SettingChange& change : setting_changes(before.file, now.file)) {
+    lines.push_back(change.text());
+    told = told || change.path.rfind("seeds", 0) == 0;
+  }
   const std::size_t seeds = before.verdicts.at("seeds").size(), seeds_now = now.verdicts.at("seeds").size();
-  if (seeds != seeds_now && lines.empty())  // extended, or cut down
+  if (seeds != seeds_now && !told)  // extended, or cut down
     lines.push_back(SettingChange{"seeds", std::to_string(seeds), std::to_string(seeds_now)}.text());
   for (const auto& [key, value] : before.base) {
     const auto found = now.base.find(key);

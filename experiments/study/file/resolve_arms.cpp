@@ -96,7 +96,7 @@ void StudyReader::make_arms(Study& study) {
                       many || without_.empty() ? "arms" : "combinations"));
   if (many) study.arms.clear();
   std::set<std::string> folders;  // of the runs of an arm, whose names are joined by commas
-  for (const Arm& arm : study.arms) {
+  for (const Arm& arm : problems_.empty() ? study.arms : std::vector<Arm>()) {
     std::string folder;
     for (std::size_t axis = 0; axis < study.axes.size(); ++axis)
       folder += fmt::format("{}={},", study.axes[axis].name, study.axes[axis].levels[arm.levels[axis]].name);

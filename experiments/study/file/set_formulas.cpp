@@ -176,8 +176,8 @@ void StudyReader::check_words(const Study& study) {
                           shown(word.value), name));
 }
 
-/// Complains where a level sets what 'set' sets for every arm, or --set what an axis does: it would have no effect. A
-/// preset of a level may.
+/// Complains where a level sets what 'set' sets for every arm, or --set what an axis does by its `key`: it would
+/// have no effect. A preset of a level may.
 void StudyReader::check_set_twice() {
   Names common;
   for (const auto& [path, origin] : leaves_of(fields_.set)) common.push_back(path);
@@ -192,7 +192,7 @@ void StudyReader::check_set_twice() {
     const std::string key = setting.substr(0, setting.find('='));
     const Origin origin{"--set " + setting, 0, 0, 0};
     check(key, origin);
-    for (const AxisFields& axis : fields_.axes)
+    for (const AxisFields& axis : source_.begun ? std::vector<AxisFields>() : fields_.axes)
       require(axis.key != key, origin, key,
               fmt::format("axis '{}' sets it in every arm; leave the option out", axis.name));
   }

@@ -41,16 +41,15 @@ Bounded lowest_point(const std::vector<Point>& points) {
   };
   if (left.size() < 3) return Bounded::between(before(lowest->x), behind(lowest->x));
 
-  const bool first = lowest == left.begin(), last = lowest + 1 == left.end();
   const auto last_lowest = std::find_if(left.rbegin(), left.rend(),
                                         [&](const Point& at) { return at.y.known() && at.y.low == lowest->y.low; })
                                .base() -
                            1;
+  const bool first = lowest == left.begin(), last = last_lowest + 1 == left.end();
   if (last_lowest - lowest > 1)
-    return Bounded::between(first ? before(lowest->x) : lowest->x,
-                            last_lowest + 1 == left.end() ? behind(last_lowest->x) : last_lowest->x);
+    return Bounded::between(first ? before(lowest->x) : lowest->x, last ? behind(last_lowest->x) : last_lowest->x);
 
-  const Point* three = &*lowest - (first ? 0 : last ? 2 : 1);
+  const Point* three = last ? &*last_lowest - 2 : &*lowest - (first ? 0 : 1);
   const double x[] = {three[0].x, three[1].x, three[2].x};
   const bool known = three[0].y.known() && three[1].y.known() && three[2].y.known();
   const auto leftmost = vertex(x, {three[0].y.low, three[1].y.low, three[2].y.high});

@@ -190,10 +190,15 @@ class Worker {
     const Stopwatch watch;
     ++runs_begun_;
     bool lost = false, told = false;
+    std::optional<std::string> other;  // of the data, once the run has read them
+    const auto look_at_data = [&] {
+      if (!other && path_exists(RunFolder(attempt.path()).data())) other = other_data(attempt, file->config);
+      return other && !other->empty();
+    };
     const pid_t child = start_child([&] { return make_run(attempt, *file, keep_checkpoints_); });
     const ChildEnd end = wait_for_child(child, [&] {
       lost = lost || !leases_.renew();
-      if (lost) return ChildWish::kill;
+      if (lost || look_at_data()) return ChildWish::kill;
       told = told || signals_.received() != 0 || seconds_left() <= 0;
       return told ? ChildWish::stop : ChildWish::go_on;
     });
@@ -209,7 +214,8 @@ class Worker {
       return Made::stopped;
     }
     if (end.signal == 0 && end.code == exit_done) times_.add(run.arm, watch.seconds());
-    note(attempt, id, end, file->config);
+    look_at_data();
+    note(attempt, id, end, other.value_or(""), file->config);
     return Made::ended;
   }
 
@@ -230,35 +236,49 @@ class Worker {
       attempt.begin_again();
       return false;
     }
+    if (!other_data(attempt, config).empty()) {
+      attempt.begin_again();
+      return false;
+    }
     publish(attempt, {id, ended.status, ended.message, source->path()}, config);
     return true;
   }
 
-  /// In what the files that a run read differ from those of the study's first run of this task, a line a split; ""
-  /// where they do not, and of generated data.
+  /// In what the files that a run read differ from what the study's first run read from them, a line a split; "" where
+  /// they do not, and of generated data.
   std::string other_data(const Attempt& attempt, const RunConfig& config) const {
     if (!config.task.make()->format().open_vocabulary) return "";
-    std::string task;
+    std::string files;
     for (const auto& [key, value] : settings_of(config))
-      if (key.rfind("task.", 0) == 0) task += key + "=" + value + "\n";
-    const std::string first = folder_.data() + "/" + hash_of(task) + ".json", own = RunFolder(attempt.path()).data();
-    const std::string text = read_file(own);
+      if (key.rfind("task.", 0) == 0 && is_file(value)) files += key + "=" + value + "\n";
+    const std::string first = folder_.data() + "/" + hash_of(files), name = "/data.json";
+    const std::string own = RunFolder(attempt.path()).data(), text = read_file(own);
     make_folders(folder_.data());
-    if (!path_exists(first) && create_whole_file(first, text)) return "";
-    const Fingerprint before = parse_fingerprint(read_file(first), first), now = parse_fingerprint(text, own);
+    if (!path_exists(first))  // a folder appears with all that it holds, on any file system
+      make_whole_folder(first, [&](const std::string& unfinished) { write_file_atomically(unfinished + name, text); });
+    const Fingerprint now = parse_fingerprint(text, own);
     std::vector<std::string> splits;
-    for (const auto& [name, split] : now) splits.push_back(name);
-    return difference(before, now, splits);
+    for (const auto& [split, found] : now) splits.push_back(split);
+    return difference(parse_fingerprint(read_file(first + name), first + name), now, splits);
   }
 
-  void note(Attempt& attempt, const std::string& id, const ChildEnd& end, const RunConfig& config) {
-    const bool ended = end.signal == 0 && (end.code == exit_done || end.code == exit_diverged);
-    const std::string other = ended ? other_data(attempt, config) : "";
-    if (ended && other.empty())
-      return publish(attempt,
-                     end.code == exit_done ? RunEnd{id, RunResult::Status::finished, "", ""}
-                                           : RunEnd{id, RunResult::Status::diverged, divergence(attempt), ""},
-                     config);
+  /// `other`: see other_data().
+  void note(Attempt& attempt, const std::string& id, const ChildEnd& end, const std::string& other,
+            const RunConfig& config) {
+    if (!other.empty()) {
+      remove_quietly(RunFolder(attempt.path()).checkpoints());  // from which no other attempt may go on
+      return note_failure(attempt,
+                          {id, RunResult::Status::failed,
+                           fmt::format("the data are not those that the study's runs were made with before:{}\nput the "
+                                       "files back, or begin the study anew in another folder",
+                                       other),
+                           ""},
+                          config);
+    }
+    if (end.signal == 0 && end.code == exit_done)
+      return publish(attempt, {id, RunResult::Status::finished, "", ""}, config);
+    if (end.signal == 0 && end.code == exit_diverged)
+      return publish(attempt, {id, RunResult::Status::diverged, divergence(attempt), ""}, config);
     if (end.code == exit_unfinished) {
       const std::string last = last_lines(attempt);  // all of the disk may be full, or only what a checkpoint needs
       set_aside(attempt);
@@ -266,15 +286,13 @@ class Worker {
           fmt::format("{}: there is no space for {}; make room, and go on with --resume or another surd study work{}{}",
                       folder_.path(), id, last.empty() ? "" : "\n", last));
     }
-    RunEnd failed{id, RunResult::Status::failed,
-                  ended ? fmt::format("the data are not those that the study's runs were made with before:{}\nput the "
-                                      "files back, or begin the study anew in another folder",
-                                      other)
-                        : failure(attempt, end),
-                  ""};
+    note_failure(attempt, {id, RunResult::Status::failed, failure(attempt, end), ""}, config);
+  }
+
+  void note_failure(Attempt& attempt, RunEnd failed, const RunConfig& config) {
     if (attempt.fail() <= retries_) {
       failed.tried_again = true;
-      failed_here_[id] = Stopwatch();
+      failed_here_[failed.id] = Stopwatch();
       run_ended_(failed);
     } else {
       publish(attempt, failed, config);
