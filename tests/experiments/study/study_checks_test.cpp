@@ -48,7 +48,6 @@ TEST_CASE("no ratio is 0 or less, whatever a formula expects") {
     for (const char* formula : {"0", "-1", "15 - d"}) {
       Hypothesis hypothesis = value(formula, 0, expect);
       hypothesis.metric = "final_perplexity";
-      CAPTURE(formula);
       CHECK(widths_study.judged(hypothesis).verdict == Verdict::refuted);
     }
 }
