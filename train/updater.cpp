@@ -22,7 +22,10 @@ double Updater::gradient_norm(std::uint64_t update) {
   });
   double sum = 0;
   for (const Parameter& parameter : training_.parameters) {
-    if (!std::isfinite(squares[parameter.index])) throw Diverged(update, "the gradient of " + parameter.name);
+    if (!std::isfinite(squares[parameter.index])) {
+      const bool large = all_finite(parameter.gradient.sum);  // only its squares are beyond the numbers of Real
+      throw Diverged(update, (large ? "the squared norm of the gradient of " : "the gradient of ") + parameter.name);
+    }
     sum += squares[parameter.index];
   }
   return std::sqrt(sum);

@@ -129,7 +129,7 @@ int train_in_folder(const TrainArguments& arguments, Transport* transport) {
   if (!arguments.from.empty() && !resuming) request.from = starting_point(arguments.from);
   RunOrigin origin = origin_of(file, arguments.config, settings, command_line_of(arguments, folder.path, transport));
   if (request.from) origin.from = checkpoint_named(*request.from);
-  request.origin = to_json_text(origin);
+  request.origin = std::move(origin);
   request.lock = std::move(lock);
   request.after_update = arguments.after_update;
   request.transport = transport;

@@ -26,8 +26,7 @@ namespace fs = std::filesystem;
 RunOrigin origin_of(const ConfigFile& config, const std::string& file, const std::vector<std::string>& settings,
                     const std::string& command) {
   std::error_code unknown;
-  RunOrigin origin{
-      command, fs::current_path(unknown).string(), iso_time(std::time(nullptr)), file, settings, {}, {}, {}, false, {}};
+  RunOrigin origin{command, fs::current_path(unknown).string(), iso_time(std::time(nullptr)), file, settings, {}, {}};
   for (const fs::path& extended : config.document.extended_files()) origin.extends.push_back(extended.string());
   if (origin.extends.empty()) return origin;
   try {
@@ -49,6 +48,7 @@ std::string to_json_text(const RunOrigin& origin) {
                               {"file", origin.file},        {"set", origin.settings},  {"extends", origin.extends},
                               {"extended", origin.extended}};
   if (!origin.from.empty()) json["from"] = origin.from;
+  if (!origin.from_checksum.empty()) json["from_checksum"] = origin.from_checksum;
   if (origin.imported) json["imported"] = true;
   for (const ChangedEnd& end : origin.ends) {
     auto changes = nlohmann::ordered_json::array();
@@ -74,7 +74,8 @@ RunOrigin parse_origin(const std::string& text, const std::string& name) {
             json.at("began").get<std::string>(),   json.at("file").get<std::string>(),
             json.at("set").get<Texts>(),           json.at("extends").get<Texts>(),
             json.at("extended").get<Settings>(),   ends,
-            json.value("imported", false),         json.value("from", "")};
+            json.value("imported", false),         json.value("from", ""),
+            json.value("from_checksum", "")};
   } catch (const nlohmann::ordered_json::exception&) {
     throw Error(name + ": was changed or damaged; remove it, and what else is known of the run is shown");
   }
@@ -120,10 +121,10 @@ void RunFolder::create() const {
   for (const std::string& folder : {path, vocabulary(), checkpoints()}) make_folders(folder);
 }
 
-void RunFolder::begin(const std::string& config_text, const std::string& origin_text, const Corpus& corpus,
+void RunFolder::begin(const std::string& config_text, const std::optional<RunOrigin>& told, const Corpus& corpus,
                       const TextCodec& codec, const UnknownShares& unknown) const {
   write_file_atomically(data(), to_json_text(fingerprint(corpus), unknown));
-  if (!origin_text.empty()) write_file_atomically(origin(), origin_text);
+  if (told) write_file_atomically(origin(), to_json_text(*told));
   for (const auto& [name, bytes] : codec.files()) write_file_atomically(vocabulary() + "/" + name, bytes);
   write_file_atomically(config(), config_text);
 }

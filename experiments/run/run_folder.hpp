@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct RunOrigin {
   std::vector<ChangedEnd> ends = {};  ///< in their order
   bool imported = false;              ///< it was not trained: `file` is where its model comes from
   std::string from = {};              ///< the checkpoint that its first parameters are of; "" where they are random
+  std::string from_checksum = {};     ///< that checkpoint's, by which it is known again; "" where it has none
 };
 /// That of a run which begins now, in the current folder.
 RunOrigin origin_of(const ConfigFile& config, const std::string& file, const std::vector<std::string>& settings,
@@ -85,10 +87,10 @@ struct RunFolder {
   bool only_prepared() const;
   /// Makes the folder and its subfolders. Throws Error when they cannot be made.
   void create() const;
-  /// Writes what a run is made from, the config last: where it stands, the rest does too. `origin` is the text of
-  /// origin.json; "" = there is none. Throws Error.
-  void begin(const std::string& config, const std::string& origin, const Corpus& corpus, const TextCodec& codec,
-             const UnknownShares& unknown) const;
+  /// Writes what a run is made from, the config last: where it stands, the rest does too. `told` is for origin.json,
+  /// which a run of a study has not. Throws Error.
+  void begin(const std::string& config, const std::optional<RunOrigin>& told, const Corpus& corpus,
+             const TextCodec& codec, const UnknownShares& unknown) const;
   /// Which of these splits are not what they were when the run was begun, a line each. Throws Error where data.json is
   /// missing or damaged.
   std::string changed_data(const Corpus& corpus, const std::vector<std::string>& splits) const;

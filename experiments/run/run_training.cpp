@@ -88,16 +88,26 @@ std::uint64_t good_enough(const RunFolder& folder, const TrainOptions& options, 
   return count;
 }
 
-/// Sets the parameters to those of a checkpoint of another run, whose vocabularies this one has. Throws Error where
-/// they are others; `warn` is told what else is.
-void begin_with(const std::string& checkpoint, const RunConfig& config, const TextCodec& codec,
-                ParameterSet& parameters, const std::function<void(const std::string&)>& warn) {
+/// Sets the parameters to those of a checkpoint of another run, whose vocabularies this one has, and returns its
+/// checksum. Throws Error where they are others, or where it is not the checkpoint with the checksum `expected`; `warn`
+/// is told what else differs.
+std::string begin_with(const std::string& checkpoint, const std::string& expected, const RunConfig& config,
+                       const TextCodec& codec, ParameterSet& parameters,
+                       const std::function<void(const std::string&)>& warn) {
+  std::string checksum;
   load_parameters(checkpoint, parameters, [&](const std::string& path, const Checkpoints::Metadata& metadata) {
+    if (const auto told = metadata.find("checksum"); told != metadata.end()) checksum = told->second;
+    expect(
+        expected.empty() || checksum == expected, path,
+        "holds other parameters than when the run began with them (checksum {}, now {}); put the file back, or begin "
+        "another run by --out",
+        expected, checksum);
     expect(difference(path, metadata, config, codec, Compared::vocabularies).empty(), path,
            "was trained with other vocabularies than those in the run's folder; put its files back");
     const std::string changes = difference(path, metadata, config, codec, Compared::model);
     if (!changes.empty()) warn(fmt::format("{} was trained otherwise:{}", path, changes));
   });
+  return checksum;
 }
 
 RunProgress restore(const RunFolder& folder, const RunConfig& config, const TextCodec& codec, ParameterSet& parameters,
@@ -114,8 +124,8 @@ RunProgress restore(const RunFolder& folder, const RunConfig& config, const Text
   };
   if (const auto saved = checkpoints.resume(parameters, optimizer, schedule, warn, writes, check))
     progress = {saved->state, LogPosition::parse(saved->log_position)};
-  else if (const std::string from = folder.read_origin().from; !from.empty())
-    begin_with(from, config, codec, parameters, [](const std::string&) {});
+  else if (const RunOrigin origin = folder.read_origin(); !origin.from.empty())
+    begin_with(origin.from, origin.from_checksum, config, codec, parameters, [](const std::string&) {});
   progress.state.evaluations_good_enough = good_enough(folder, config.train, progress.state.update);
   // Its minutes may have been over; but it may have been told since then, or now, to end later.
   const std::vector<ChangedEnd> ends = folder.read_origin().ends;
@@ -201,12 +211,14 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
   Model& model = *experiment.model;
   Optimizer& optimizer = *experiment.optimizer;
   Schedule& schedule = *experiment.schedule;
-  if (request.from)
-    as_usage([&] {
-      begin_with(request.from->checkpoint, config, dataset.codec, model.parameters(), [&](const std::string& changes) {
-        if (first) console.warn(changes);
-      });
-    });
+  if (request.from) {
+    const auto warn = [&](const std::string& changes) {
+      if (first) console.warn(changes);
+    };
+    const std::string checksum = as_usage(
+        [&] { return begin_with(request.from->checkpoint, "", config, dataset.codec, model.parameters(), warn); });
+    if (request.origin) request.origin->from_checksum = checksum;
+  }
   if (resuming) folder.expect_same_data(experiment.corpus, experiment.splits);
 
   const Training training{model.transformer(),    model.parameters(),     optimizer,     schedule,

@@ -52,7 +52,7 @@ TEST_CASE("a rate far too high stops a run before it applies what it cannot comp
   CHECK(run.optimizer.updates() == diverged.update() - 1);
 }
 
-TEST_CASE("gradients that overflow stop a run before the update is applied, by the parameter's name") {
+TEST_CASE("gradients whose squares overflow stop a run before the update is applied, by the parameter's name") {
   TransformerOptions model = test::toy_options();
   model.embedding.logit_scale = Scale::constant(static_cast<double>(std::numeric_limits<Real>::max()) / 1e4);
   Run run(tiny(), "", 0.01, model);
@@ -60,7 +60,7 @@ TEST_CASE("gradients that overflow stop a run before the update is applied, by t
   const Diverged diverged = divergence_of(run);
   CHECK(diverged.update() == 1);
   CAPTURE(diverged.where());
-  CHECK(diverged.where().rfind("the gradient of ", 0) == 0);
+  CHECK(diverged.where().rfind("the squared norm of the gradient of ", 0) == 0);
   CHECK(same_bits(values_of(run.toy.parameters), before));
 }
 

@@ -3,6 +3,7 @@
 #include "experiments/commands/bench/bench_run.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/program/exit_code.hpp"
+#include "experiments/program/text_format.hpp"
 #include "experiments/program/version.hpp"
 #include "experiments/run/experiment.hpp"
 #include "experiments/run/run_listener.hpp"
@@ -111,7 +112,7 @@ double time_to_first_update(const std::string& config, const RunFolder& folder) 
   const double seconds = watch.seconds();
   if (!ended) expect(::waitpid(child, &status, 0) == child, program, "cannot be waited for");
   expect(WIFEXITED(status) && WEXITSTATUS(status) == exit_done && updated(), program,
-         "failed: surd train {} --set train.updates=1", config);
+         "failed: surd train {} --set train.updates=1", shell_word(config));
   return seconds;
 }
 

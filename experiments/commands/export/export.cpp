@@ -35,6 +35,7 @@ struct ExportArguments : RunArguments {
       "decoder alone; csv: the numbers of metrics.jsonl, a row a logged update");
     f("out", out, "the file or the folder to write [csv: standard output]", Unit{"path"});
     f.rule(format == ExportFormat::csv || !out.empty(), "out", "must be given; only csv goes to standard output");
+    f.rule(format != ExportFormat::csv || checkpoint == "best", "checkpoint", "is of a model; csv takes the run's log");
   }
 };
 

@@ -31,7 +31,7 @@ void print_study_as_json(const std::string& path, const Study& study, const Anal
                          const std::vector<Maker>& makers) {
   const StudyFolder folder(path);
   const Beginning begun = read_beginning(path);
-  Json json = Json::parse(to_json(study, analysis, makers));
+  Json json = Json::parse(to_json(study, analysis, makers, folder.data_read()));
   json["folder"] = path;
   json["begun_from"] = begun.file;
   json["set"] = begun.settings;

@@ -13,11 +13,14 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,9 +46,9 @@ struct ComparedStudy {
   Settings base;  ///< the config of its first arm
 };
 
-/// Of the settings of a study file, those that change what is asked. The base has settings of its own.
+/// Of the settings of a study file, those that change what is asked.
 Settings what_is_asked(const std::string& text, const std::string& name) {
-  const std::set<std::string> told = {"title", "question", "expectation", "claims", "changes", "quick", "base"};
+  const std::set<std::string> told = {"title", "question", "expectation", "claims", "changes", "quick"};
   Settings asked;
   for (const auto& [key, value] : settings_of(YamlDocument::parse(text, name).root())) {
     const std::string top = key.substr(0, key.find('.'));
@@ -82,11 +85,25 @@ ComparedStudy read_study(const std::string& path) {
   return study;
 }
 
+/// Whether the first arm of a study sets a key, so that its config does not tell what the base has there.
+bool first_arm_sets(const Settings& file, const std::string& key) {
+  for (const auto& [setting, value] : file) {
+    const bool axis = setting.rfind("axes.", 0) == 0;
+    const std::size_t index = axis ? setting.find('.', std::strlen("axes.")) : 0;
+    const std::string within = axis ? setting.substr(index + 1) : setting;
+    if (within == "levels.0.set." + key || within == "arms.0.set." + key || (within == "key" && value == key))
+      return true;
+  }
+  return false;
+}
+
 /// What was asked otherwise: of the base only what both versions of surd read, and not where data lie.
 std::vector<std::string> asked_otherwise(const ComparedStudy& before, const ComparedStudy& now) {
+  constexpr std::string_view base = "base.";
   std::vector<std::string> lines;
   bool told = false;
   for (const SettingChange& change : setting_changes(before.file, now.file)) {
+    if (change.path.rfind(base, 0) == 0 && !first_arm_sets(now.file, change.path.substr(base.size()))) continue;
     lines.push_back(change.text());
     told = told || change.path.rfind("seeds", 0) == 0;
   }
@@ -98,6 +115,11 @@ std::vector<std::string> asked_otherwise(const ComparedStudy& before, const Comp
     if (found != now.base.end() && found->second != value && found->second.find('/') == std::string::npos)
       lines.push_back("base." + SettingChange{key, value, found->second}.text());
   }
+  // Results that were published by an older version do not tell their data.
+  if (before.verdicts.contains("data") && now.verdicts.contains("data"))
+    for (const Json& data : now.verdicts["data"])
+      if (const Json& all = before.verdicts["data"]; std::find(all.begin(), all.end(), data) == all.end())
+        lines.push_back(fmt::format("data: {} -> {}", all.dump(), data.dump()));
   return lines;
 }
 

@@ -28,7 +28,7 @@ int study_list_command() {
   if (studies.empty())
     fmt::print("there are no studies in {}\n", folder.string());
   else
-    fmt::print("\nRun one by: surd study run {}/NAME.yaml\n", folder.string());
+    fmt::print("\nRun one by: surd study run {}\n", shell_word((folder / "NAME.yaml").string()));
   return exit_done;
 }
 

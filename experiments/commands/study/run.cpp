@@ -3,6 +3,7 @@
 #include "experiments/commands/study/make_runs.hpp"
 #include "experiments/commands/study/study_lines.hpp"
 #include "experiments/program/exit_code.hpp"
+#include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/experiment.hpp"
 #include "experiments/study/execution/outlook.hpp"
@@ -156,8 +157,9 @@ int run_study(const StudyRunArguments& arguments, bool in_group) {
   }
 
   if (arguments.jobs == std::size_t{0}) {
-    Console().line(fmt::format(
-        "begun; surd study work {0} makes its runs, and surd study report {0} writes what they say", folder.path()));
+    Console().line(
+        fmt::format("begun; surd study work {0} makes its runs, and surd study report {0} writes what they say",
+                    shell_word(folder.path())));
     return exit_done;
   }
   return make_runs(folder, folder.study(), arguments.jobs, in_group);

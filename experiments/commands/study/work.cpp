@@ -65,8 +65,10 @@ int end_of_study(const StudyFolder& folder, const Study& study, Console& console
   StudyResults results(folder, StudyResults::Parts::metrics);
   const StudyCounts counts = count(study, folder, results);
   console.line(fmt::format("every run of the study has ended{}; surd study report {} writes what they say",
-                           counts.failed > 0 ? fmt::format(", {} by failing", counts.failed) : "", folder.path()));
-  if (counts.failed > 0) console.line(fmt::format("surd study retry {} lets those be made again", folder.path()));
+                           counts.failed > 0 ? fmt::format(", {} by failing", counts.failed) : "",
+                           shell_word(folder.path())));
+  if (counts.failed > 0)
+    console.line(fmt::format("surd study retry {} lets those be made again", shell_word(folder.path())));
   return counts.failed > 0 ? exit_failed : exit_done;
 }
 
@@ -90,8 +92,8 @@ int study_work_command(const StudyWorkArguments& arguments) {
         "--keep-checkpoints, so that runs are gone on with");
     return exit_failed;
   }
-  console.line(
-      fmt::format("{}; runs are left, and another surd study work {} goes on", reason(end, signals), folder.path()));
+  console.line(fmt::format("{}; runs are left, and another surd study work {} goes on", reason(end, signals),
+                           shell_word(folder.path())));
   // TERM is Slurm's own decision: a task that it preempts it requeues by itself, one that is cancelled is to end.
   if (!arguments.requeue || signals.received() == SIGTERM) return exit_unfinished;
   const std::string command = "scontrol requeue " + task;

@@ -2,6 +2,7 @@
 
 #include "autograd/base/random.hpp"
 #include "experiments/config/read_scalar.hpp"
+#include "experiments/run/fingerprint.hpp"
 #include "experiments/study/execution/metric_value.hpp"
 #include "experiments/study/metrics/evaluations.hpp"
 #include "experiments/study/statistics/statistics.hpp"
@@ -34,12 +35,12 @@ std::string path_component(const std::string& text) {
   return safe;
 }
 
-/// Cuts a text to what most file systems take for a name, with room for a suffix. What was cut ends in the arm's
-/// number, so that names stay different.
-std::string at_most_a_name(std::string text, std::size_t arm) {
-  constexpr std::size_t longest = 200;
-  if (text.size() > longest) text = fmt::format("{}~{}", text.substr(0, longest), arm);
-  return text;
+constexpr std::size_t cut_name = 200, longest_name = 255;  // bytes; no more is a name to most file systems
+
+/// Cuts a text that is longer than `longest`, to what leaves room for a suffix. What was cut ends in `end`, so that
+/// names stay different.
+std::string at_most(std::size_t longest, const std::string& text, const std::string& end) {
+  return text.size() <= longest ? text : fmt::format("{}~{}", text.substr(0, cut_name), end);
 }
 
 bool same_value(const std::string& a, const std::string& b) {
@@ -223,7 +224,8 @@ std::string PlannedRun::id(const Study& study) const {
     changed +=
         fmt::format("{}{}={}", changed.empty() ? "" : ",", path_component(change.key), path_component(change.value));
   }
-  return fmt::format("{}/{}seed-{}", at_most_a_name(name.empty() ? "alone" : name, arm),
+  changed = at_most(longest_name, changed, hash_of(changed));
+  return fmt::format("{}/{}seed-{}", at_most(cut_name, name.empty() ? "alone" : name, std::to_string(arm)),
                      changed.empty() ? "" : changed + "/", seed);
 }
 

@@ -237,6 +237,15 @@ std::unordered_set<std::string> StudyFolder::ended() const {
   return ids;
 }
 
+std::vector<Fingerprint> StudyFolder::data_read() const {
+  std::vector<Fingerprint> read;
+  for (const std::string& name : is_folder(data()) ? names_in(data()) : std::vector<std::string>()) {
+    const std::string file = data() + "/" + name + "/data.json";
+    if (path_exists(file)) read.push_back(parse_fingerprint(read_file(file), file));
+  }
+  return read;
+}
+
 void StudyFolder::upgrade() const {
   Beginning begun = read_beginning(path_);
   if (begun.layout >= current_layout) return;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "experiments/run/fingerprint.hpp"
 #include "experiments/study/execution/plan.hpp"
 #include "experiments/study/file/read_study.hpp"
 
@@ -54,6 +55,8 @@ class StudyFolder {
   std::string outcome(const std::string& id) const { return run(id) + "/outcome.json"; }
   /// What the first run of each task that reads files was made with.
   std::string data() const { return path_ + "/data"; }
+  /// Of those files, a fingerprint a task. Throws Error where one is damaged.
+  std::vector<Fingerprint> data_read() const;
   std::string attempts(const std::string& id) const { return path_ + "/attempts/" + id; }
 
   bool ended(const std::string& id) const;

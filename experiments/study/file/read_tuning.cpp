@@ -75,14 +75,14 @@ void StudyReader::read_tuning(Study& study) {
     const YamlNode* list = node->find("axes");
     const Origin origin = list != nullptr && i < list->children.size() ? list->children[i].origin : node->origin;
     TuningAxis read{axis.name, axis.key, rising_numbers(axis.values, path + ".values"), axis.extensions, origin};
-    if (read.values.size() < 2) read.extensions = 0;
-    if (tuning.search == TuningSearch::jointly) {
-      require(list == nullptr || i >= list->children.size() || list->children[i].find("extensions") == nullptr ||
-                  axis.extensions == 0,
-              origin, path + ".extensions",
-              "grids do not grow where search is jointly; remove it, or widen the values");
-      read.extensions = 0;
-    }
+    const bool asked = axis.extensions > 0 && list != nullptr && i < list->children.size() &&
+                       list->children[i].find("extensions") != nullptr;
+    const bool single = read.values.size() == 1, jointly = tuning.search == TuningSearch::jointly;
+    require(!asked || !jointly, origin, path + ".extensions",
+            "grids do not grow where search is jointly; remove it, or widen the values");
+    require(!asked || !single || jointly, origin, path + ".extensions",
+            "a grid grows by the ratio of two of its values, and this one has one; remove it, or give more values");
+    if (single || jointly) read.extensions = 0;
     require(read.extensions == 0 || read.values.empty() || read.values.front() > 0, origin, path + ".values",
             "must be above 0 to be extended by their ratio; or set extensions: 0");
     expect_one_line(read.name, origin, path + ".name");

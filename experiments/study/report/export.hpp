@@ -1,5 +1,6 @@
 #pragma once
 
+#include "experiments/run/fingerprint.hpp"
 #include "experiments/study/execution/makers.hpp"
 #include "experiments/study/verdicts/analysis.hpp"
 
@@ -7,8 +8,10 @@
 
 namespace surd {
 
-/// verdicts.json: all that an analysis holds, for machines; equal results give equal bytes.
-std::string to_json(const Study& study, const Analysis& analysis, const std::vector<Maker>& makers);
+/// verdicts.json: all that an analysis holds, for machines; equal results give equal bytes. `data`: of the files that
+/// the runs read.
+std::string to_json(const Study& study, const Analysis& analysis, const std::vector<Maker>& makers,
+                    const std::vector<Fingerprint>& data);
 /// For a pull request.
 std::string to_markdown(const Study& study, const Analysis& analysis);
 /// The verdicts as a table for a paper, a row a hypothesis: in LaTeX (with booktabs), or in Markdown.

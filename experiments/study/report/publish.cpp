@@ -40,6 +40,7 @@ void publish(const StudyFolder& folder, const Study& study, const std::string& t
   write_file_atomically(to + "/runs.csv.gz", gzip(report.csv));
   write_file_atomically(StudyFolder(to).published_page(),
                         gzip(report.page.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"));
+  std::filesystem::remove(to + "/report.html", error);  // that of the results before
 }
 
 bool is_published(const std::string& folder) {

@@ -4,6 +4,7 @@
 #include "experiments/study/file/claims.hpp"
 
 #include <cmath>
+#include <set>
 
 namespace surd {
 namespace {
@@ -99,7 +100,8 @@ Json to_json(const Flatness& flatness) {
 
 }  // namespace
 
-std::string to_json(const Study& study, const Analysis& analysis, const std::vector<Maker>& makers) {
+std::string to_json(const Study& study, const Analysis& analysis, const std::vector<Maker>& makers,
+                    const std::vector<Fingerprint>& data) {
   Json json = {{"title", study.title},
                {"question", study.question},
                {"expectation", study.expectation},
@@ -128,6 +130,13 @@ std::string to_json(const Study& study, const Analysis& analysis, const std::vec
     for (const auto& [name, value] : maker.system) one[name] = value;
     json["made_by"].push_back(std::move(one));
   }
+  std::set<Json> read;  // in an order of their own: their folders' names depend on where the files lie
+  for (const Fingerprint& splits : data) {
+    Json one;
+    for (const auto& [name, split] : splits) one[name] = {{"pairs", split.pairs}, {"xxh3", split.hash}};
+    read.insert(std::move(one));
+  }
+  if (!read.empty()) json["data"] = read;
   for (const ClaimResult& claim : analysis.claims)
     json["claims"].push_back({{"claim", claim.claim},
                               {"text", claim_text(claim.claim)},

@@ -45,7 +45,7 @@ StudyReport::StudyReport(const StudyFolder& folder, const Study& study) {
   const KnownResults known = results.known_of(study);
   analysis = analyse(study, known);
   const std::vector<Maker> makers = makers_of(study, known);
-  verdicts = to_json(study, analysis, makers);
+  verdicts = to_json(study, analysis, makers, folder.data_read());
   markdown = to_markdown(study, analysis);
   csv = to_csv(study, known);
   page = report_page(study, analysis, known,

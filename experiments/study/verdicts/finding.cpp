@@ -133,7 +133,8 @@ std::string context_of(const StudyValues& values, std::size_t seeds, const std::
     if (at_edge > 0)
       text += fmt::format(" (best at the edge of the grid for {} of {} arms)", at_edge, values.tuned().size());
   }
-  if (const std::string censored = tally.censored(); !censored.empty()) text += ", " + censored;
+  for (const std::string& told : {tally.censored(), tally.diverged()})
+    if (!told.empty()) text += ", " + told;
   return text;
 }
 

@@ -65,7 +65,8 @@ std::string held_in(const std::vector<Check>& checks);
 /// these, the worst is the farthest from what is expected, or the nearest where `far_is_good`.
 std::string observation_of(const std::string& what, const std::vector<Check>& checks, const std::string& unit,
                            bool far_is_good = false);
-/// What an observation rests on: "10 seeds, nothing tuned, 3 of 40 values are censored".
+/// What an observation rests on: "10 seeds, nothing tuned, 3 of 40 values are censored, 3 of 40 runs
+/// diverged".
 std::string context_of(const StudyValues& values, std::size_t seeds, const std::set<Regime>& regimes,
                        const Tally& tally);
 /// Why a hypothesis cannot be decided; "" where it can.

@@ -63,11 +63,16 @@ void Tally::note(const Key& key, StudyValues::Gap gap) {
   if (gap != StudyValues::Gap::none) gaps_.emplace(key, gap);
 }
 
+void Tally::note_end(const Key& key, const RunResult* result) {
+  if (result != nullptr && result->status == RunResult::Status::diverged) diverged_.insert(key);
+}
+
 std::optional<MetricValue> Tally::value(const MetricSpec& metric, std::size_t arm, Regime regime, std::uint64_t seed) {
   const StudyValues::Cell cell = values_.cell(metric, arm, regime, seed);
   note({arm, regime, seed}, cell.gap);
   if (cell.gap != StudyValues::Gap::none) return std::nullopt;
   if (!cell.value.known()) censored_.insert({arm, regime, seed});
+  if (!metric.metric->of_tuning()) note_end({arm, regime, seed}, values_.run(arm, regime, seed).second);
   return cell.value;
 }
 
@@ -83,6 +88,7 @@ std::optional<MetricValue> Tally::on_scale(const MetricSpec& metric, std::size_t
 const RunResult* Tally::run(std::size_t arm, Regime regime, std::uint64_t seed) {
   const auto [gap, result] = values_.run(arm, regime, seed);
   note({arm, regime, seed}, gap);
+  note_end({arm, regime, seed}, result);
   return gap == StudyValues::Gap::none ? result : nullptr;
 }
 
@@ -118,6 +124,10 @@ std::string Tally::censored() const {
   if (censored_.empty()) return "";
   return fmt::format("{} of {} values {} censored", censored_.size(), asked_.size(),
                      censored_.size() == 1 ? "is" : "are");
+}
+
+std::string Tally::diverged() const {
+  return diverged_.empty() ? "" : fmt::format("{} of {} runs diverged", diverged_.size(), asked_.size());
 }
 
 }  // namespace surd

@@ -38,7 +38,7 @@ class StudyValues {
   std::vector<Tuned> tuned_;
 };
 
-/// Counts the values that a hypothesis asked for, and those of them that are missing or censored.
+/// Counts the values that a hypothesis asked for, and those of them that are missing, censored or of diverged runs.
 class Tally {
  public:
   explicit Tally(const StudyValues& values) : values_(values) {}
@@ -57,13 +57,16 @@ class Tally {
   std::string gaps() const;
   /// "3 of 40 values are censored"; "" where none is.
   std::string censored() const;
+  /// "2 of 40 runs diverged"; "" where none did. What they had measured before counts.
+  std::string diverged() const;
 
  private:
   using Key = std::tuple<std::size_t, Regime, std::uint64_t>;
   void note(const Key& key, StudyValues::Gap gap);
+  void note_end(const Key& key, const RunResult* result);
 
   const StudyValues& values_;
-  std::set<Key> asked_, censored_;
+  std::set<Key> asked_, censored_, diverged_;
   std::map<Key, StudyValues::Gap> gaps_;
 };
 

@@ -63,6 +63,8 @@ TEST_CASE("the log of a run is a row a step as CSV") {
   const std::string command = "export " + run.path + " --format csv";
   const Outcome printed = program(command);
   CHECK(printed.exit_code == 0);
+  CHECK(
+      contains(program(command + " --checkpoint last").output, "--checkpoint: is of a model; csv takes the run's log"));
   const auto rows = csv_cells(printed.output);
   REQUIRE(rows.size() == 3);  // evaluated after updates 2 and 4, logged after 4
   CHECK(rows[0] == std::vector<std::string>{"step", "train/epoch", "train/loss", "train/gradient_norm",

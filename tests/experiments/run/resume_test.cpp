@@ -231,6 +231,17 @@ TEST_CASE("a run begins with the parameters and the vocabulary of another") {
   REQUIRE(run.train(run.arguments("killed", true)) == 0);
   CHECK(run.result("killed") == run.result("whole"));
   CHECK(run.result("whole") != run.result("first"));
+  killed = run.arguments("killed again");
+  killed.from = run.directory.path("first");
+  killed.after_update = [](std::uint64_t) { throw Killed(); };
+  CHECK_THROWS_AS(run.train(killed), Killed);
+  const std::string best = run.directory.path("first/checkpoints/best.safetensors"), bytes = read_file(best);
+  fs::copy_file(run.directory.path("whole/checkpoints/update-00000010.safetensors"), best,
+                fs::copy_options::overwrite_existing);  // as a better one of the first run would be
+  CHECK(contains(message_of([&] { run.train(run.arguments("killed again", true)); }), "holds other parameters than"));
+  write_file_atomically(best, bytes);
+  REQUIRE(run.train(run.arguments("killed again", true)) == 0);
+  CHECK(run.result("killed again") == run.result("whole"));
 
   TrainArguments arguments = run.arguments("second");
   for (const std::string from : {"nowhere", "small.yaml", ""}) {

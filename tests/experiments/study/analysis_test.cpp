@@ -63,6 +63,7 @@ TEST_CASE("a diverged run stays in with the loss it began with") {
   CHECK(check.seeds.size() == 10);
   CHECK(check.values[3].low == doctest::Approx(3 - 1.0));
   CHECK(analysis.diverged == 1);
+  CHECK(contains(analysis.hypotheses[0].reason, ", 1 of 20 runs diverged, "));
   REQUIRE(analysis.endings.size() == 2);
   CHECK(analysis.endings[1].diverged == 1);
   CHECK(analysis.endings[1].diverged_interval.high == doctest::Approx(0.404).epsilon(0.001));  // 1 of 10

@@ -318,6 +318,8 @@ TEST_CASE("loss curves of machines that round differently are not compared bit f
   CHECK(analyse(study, results.known()).hypotheses[0].verdict == Verdict::supported);
   for (const std::size_t arm : {0, 1}) results.at(arm, 4).system["blas_core"] = "Haswell";  // both sides alike
   results.at(1, 5).system["cores"] = "64";
+  for (const std::size_t arm : {0, 1}) results.at(arm, 3).status = RunResult::Status::diverged;
+  CHECK(contains(analyse(study, results.known()).hypotheses[0].reason, "nothing tuned, 2 of 12 runs diverged, "));
   CHECK(analyse(study, results.known()).hypotheses[0].verdict == Verdict::supported);
   results.at(1, 6).system["simd_width"] = "256 bits";
   const HypothesisResult mixed = analyse(study, results.known()).hypotheses[0];

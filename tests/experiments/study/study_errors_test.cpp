@@ -133,6 +133,8 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {good + "tuning: {metric: loss, search: jointly, settings: 2, axes: [{name: rate, key: optimizer.learning_rate, "
               "values: [0.001, 0.01], extensions: 1}]}\n",
        "tuning.axes[0].extensions: grids do not grow where search is jointly"},
+      {tuned("key: train.batch_size, values: [16], extensions: 1"),
+       "tuning.axes[0].extensions: a grid grows by the ratio of two of its values, and this one has one"},
       {"metrics: [{name: loss}, {name: r, kind: rate_sensitivity}]\n" + tuning + "  search: jointly\n  settings: 5\n",
        "metrics[1].kind: rate_sensitivity needs the whole grid of rates with the other settings fixed, and 5 of the 6 "
        "settings of the tuning are tried; set tuning.settings: 6, or search in_turn"},

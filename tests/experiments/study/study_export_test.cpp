@@ -32,9 +32,15 @@ struct Exported {
 
 TEST_CASE_FIXTURE(Exported, "verdicts.json holds everything, to the last bit, and no more than the results say") {
   const Analysis analysis = analyse(study, results.known());
-  const std::string text = to_json(study, analysis, {});
-  CHECK(text == to_json(study, analyse(study, results.known()), {}));
+  const std::string text = to_json(study, analysis, {}, {});
+  CHECK(text == to_json(study, analyse(study, results.known()), {}, {}));
   CHECK(text.back() == '\n');
+  CHECK_FALSE(contains(text, "\"data\""));  // it is generated
+  const Fingerprint one{{"train", {3, "0123"}}}, other{{"train", {2, "4567"}}};
+  const std::string with_data = to_json(study, analysis, {}, {one, other, one});
+  CHECK(with_data == to_json(study, analysis, {}, {other, one}));
+  CHECK(nlohmann::json::parse(with_data)["data"].size() == 2);
+  CHECK(nlohmann::json::parse(with_data)["data"][0]["train"]["xxh3"] == "4567");
   const auto json = nlohmann::json::parse(text);
   CHECK(json["question"] == "A question?");
   CHECK(json["runs"]["finished"] == 12);
@@ -62,7 +68,7 @@ TEST_CASE_FIXTURE(Exported, "verdicts.json holds everything, to the last bit, an
   CHECK(json["summaries"][2]["estimate"]["interval"][1].is_null());
   CHECK(json["factor_effects"][0]["axes"][0] == "alpha");
 
-  const auto empty = nlohmann::json::parse(to_json(study, analyse(study, Results(study).known()), {}));
+  const auto empty = nlohmann::json::parse(to_json(study, analyse(study, Results(study).known()), {}, {}));
   CHECK(empty["hypotheses"][0]["checks"][0]["effect"]["value"].is_null());
   CHECK(empty["hypotheses"][0]["p"].is_null());
   CHECK(empty["runs"]["missing"] == 12);
@@ -94,13 +100,13 @@ TEST_CASE_FIXTURE(Exported, "the report in Markdown has its tables whole") {
 TEST_CASE_FIXTURE(Exported,
                   "what was changed after the study was written stands in report and verdicts, if anything was") {
   CHECK_FALSE(contains(to_markdown(study, analyse(study, results.known())), "Changed since"));
-  CHECK_FALSE(contains(to_json(study, analyse(study, results.known()), {}), "\"changes\""));
+  CHECK_FALSE(contains(to_json(study, analyse(study, results.known()), {}, {}), "\"changes\""));
   study.amendments = {{"2026-11-20", "Six | seeds\nfor ten", "no result"}, {"2026-11-21", "A <margin>", "two arms"}};
   CHECK(contains(to_markdown(study, analyse(study, results.known())),
                  "A question?\n\nChanged since:\n\n| Date | What was changed | What was known by then |\n"
                  "|---|---|---|\n| 2026-11-20 | Six \\| seeds for ten | no result |\n"
                  "| 2026-11-21 | A \\<margin> | two arms |\n\n"));
-  const auto json = nlohmann::json::parse(to_json(study, analyse(study, results.known()), {}));
+  const auto json = nlohmann::json::parse(to_json(study, analyse(study, results.known()), {}, {}));
   REQUIRE(json["changes"].size() == 2);
   CHECK(json["changes"][0]["date"] == "2026-11-20");
   CHECK(json["changes"][0]["what"] == "Six | seeds\nfor ten");

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <set>
@@ -88,6 +89,14 @@ TEST_CASE("ids are paths that tell arm, settings and seed, and nothing a file sy
   study.axes[0].levels[0].name = std::string(300, 'x');
   CHECK(PlannedRun{1, {}, 7}.id(study).size() < 220);
   CHECK(PlannedRun{1, {}, 7}.id(study) != PlannedRun{0, {}, 7}.id(study));
+  const auto tuned_with = [&](const char* last) {
+    const std::string key = "model.feed_forward.outer_learning_rate_multiplier";
+    std::vector<Change> settings;
+    for (const char* n : {"0.1", "0.2", "0.3", last}) settings.push_back({key + n, "1.4142135623730951", {}});
+    return std::filesystem::path(PlannedRun{0, settings, 7}.id(study)).parent_path().filename().string();
+  };
+  CHECK(tuned_with("4").size() < 256);
+  CHECK(tuned_with("4") != tuned_with("5"));
 }
 
 TEST_CASE("without tuning every arm runs once a seed") {

@@ -91,11 +91,35 @@ TEST_CASE("two times a study are compared statement by statement") {
   verdicts["seeds"] = {1, 2};
   write_file_atomically(results + "/verdicts.json", verdicts.dump());
   CHECK(contains(program("study compare " + results + " " + before).output, "\nasked otherwise\n  seeds: 2 -> 1\n"));
+  verdicts["data"] = {{{"train", {{"pairs", 3}, {"xxh3", "0123"}}}}};
+  write_file_atomically(results + "/verdicts.json", verdicts.dump());
+  CHECK_FALSE(contains(program("study compare " + results + " " + before).output, "data: "));  // that has none
+  fs::copy(results, results + "-other", fs::copy_options::recursive);
+  verdicts["data"][0]["train"]["xxh3"] = "4567";
+  write_file_atomically(results + "-other/verdicts.json", verdicts.dump());
+  CHECK(contains(program("study compare " + results + " " + results + "-other").output,
+                 "asked otherwise\n  data: [{\"train\":{\"pairs\":3,\"xxh3\":\"0123\"}}] ->\n"));
   write_file_atomically(results + "/verdicts.json", "{");
   const Outcome damaged = program("study compare " + results + " " + now);
   CHECK(damaged.exit_code == 1);
   CHECK(contains(damaged.output, "verdicts.json: is damaged; fetch it again"));
   CHECK(contains(program("study compare " + before + " nowhere").output, "is not the folder of a study"));
+}
+
+TEST_CASE("a setting of the base that the first arm overrides is compared too") {
+  const auto study_with = [](const std::string& updates) {
+    const std::string base = "updates: 20";
+    std::string text =
+        StudyFile::whole("arms: [{name: a, set: {train.updates: 10}}, {name: b}]\nseeds: 1\nmetrics: [{name: loss}]\n");
+    return text.replace(text.find(base), base.size(), "updates: " + updates);
+  };
+  const StudyRun first(study_with("20")), second(study_with("30"));
+  REQUIRE(first.run("out", "--anyway").exit_code == 0);
+  REQUIRE(second.run("out", "--anyway").exit_code == 0);
+  const Outcome compared = program("study compare " + first.directory.path("out") + " " + second.directory.path("out"));
+  CAPTURE(compared.output);
+  CHECK(compared.exit_code == 1);
+  CHECK(contains(compared.output, "\nasked otherwise\n  base.train.updates: 20 -> 30\n"));
 }
 
 TEST_CASE("what is not to be believed is not published, and a damaged page is told") {
