@@ -218,7 +218,21 @@ void StudyReader::resolve_arms(Study& study) {
     }
   }
   // Of one that was begun it is too late: it may never come to that, and its runs are there.
-  if (study.tuning && problems_.empty() && !source_.begun) check_extensions(study);
+  if (!problems_.empty() || source_.begun) return;
+  check_settings(study);
+  if (study.tuning) check_extensions(study);
+}
+
+/// Complains where --set sets what every arm sets, over the base: it would have no effect.
+void StudyReader::check_settings(const Study& study) {
+  for (const std::string& setting : source_.settings) {
+    const std::string key = setting.substr(0, setting.find('='));
+    const auto sets = [&](const Arm& arm) {
+      return std::any_of(arm.set.begin(), arm.set.end(), [&](const Change& change) { return change.key == key; });
+    };
+    require(!std::all_of(study.arms.begin(), study.arms.end(), sets), {"--set " + setting, 0, 0, 0}, key,
+            "every arm sets it itself; leave the option out, or change the study");
+  }
 }
 
 /// Complains where extending a grid of the tuning would come to a value that its key does not take. That would show

@@ -176,8 +176,7 @@ void StudyReader::check_words(const Study& study) {
                           shown(word.value), name));
 }
 
-/// Complains where a level sets what 'set' sets for every arm, or --set what an axis does by its `key`: it would
-/// have no effect. A preset of a level may.
+/// Complains where a level sets what 'set' sets for every arm: it would have no effect. A preset of a level may.
 void StudyReader::check_set_twice() {
   Names common;
   for (const auto& [path, origin] : leaves_of(fields_.set)) common.push_back(path);
@@ -190,11 +189,7 @@ void StudyReader::check_set_twice() {
   for (const auto& [path, origin] : leaves_of(fields_.quick.set)) check(path, origin);
   for (const std::string& setting : source_.settings) {
     const std::string key = setting.substr(0, setting.find('='));
-    const Origin origin{"--set " + setting, 0, 0, 0};
-    check(key, origin);
-    for (const AxisFields& axis : source_.begun ? std::vector<AxisFields>() : fields_.axes)
-      require(axis.key != key, origin, key,
-              fmt::format("axis '{}' sets it in every arm; leave the option out", axis.name));
+    check(key, {"--set " + setting, 0, 0, 0});
   }
   for (const LevelFields& level : fields_.arms) check_level(level);
   for (std::size_t i = 0; i < fields_.axes.size(); ++i) {

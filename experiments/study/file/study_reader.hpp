@@ -90,6 +90,7 @@ class StudyReader {
   void check_quick();
   void keep_levels(Study& study);
   void resolve_arms(Study& study);
+  void check_settings(const Study& study);
   void check_extensions(const Study& study);
   void check_start(const Study& study, std::size_t arm, const RunConfig& config);
   void collect(const ConfigError& error);

@@ -54,14 +54,18 @@ GroupResults results_in(const std::string& folder, const StudyGroup& group) {
   return results;
 }
 
+/// Whether a study of the group was cut down, so that nothing in the group is evidence.
+bool is_quick(const GroupResults& results) {
+  return std::any_of(results.studies.begin(), results.studies.end(),
+                     [](const GroupStudy& one) { return one.study.quick; });
+}
+
 /// "4 runs have not ended; not begun: NAME"; "" where nothing is missing.
 std::string missing(const GroupResults& results) {
   std::size_t runs = 0;
   for (const GroupStudy& study : results.studies) runs += study.analysis.missing;
   std::vector<std::string> parts;
-  if (std::any_of(results.studies.begin(), results.studies.end(),
-                  [](const GroupStudy& one) { return one.study.quick; }))
-    parts.emplace_back("cut down by --quick, to be tried: nothing in it is evidence");
+  if (is_quick(results)) parts.emplace_back("cut down by --quick, to be tried: nothing in it is evidence");
   if (runs > 0) parts.push_back(fmt::format("{} run{} not ended", runs, runs == 1 ? " has" : "s have"));
   if (!results.not_begun.empty())
     parts.push_back("not begun: " + fmt::format("{}", fmt::join(results.not_begun, ", ")));
@@ -111,6 +115,7 @@ Json rows_about(const GroupStudy& study, std::size_t claim) {
 std::string to_json(const StudyGroup& group, const GroupResults& results) {
   Json json = {{"question", group.question},
                {"answer", answer(results)},
+               {"quick", is_quick(results)},
                {"not_begun", results.not_begun},
                {"claims", Json::array()}};
   for (const auto& [claim, found] : results.answers) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <sstream>
@@ -130,6 +131,19 @@ TEST_CASE("a split or a run that is not there is a mistake of usage") {
   const std::string one = run.folder.write("one", "a\n"), all = run.folder.write("long", many + "\n");
   CHECK(contains(program("score " + run.path + " --source " + one + " --target " + all).output, "long:1: 1001 tokens"));
   CHECK(contains(program("score " + run.path + " --source " + all + " --target " + one).output, "long:1: 1001 tokens"));
+}
+
+TEST_CASE("samples are the split's pairs in their order, translated as `surd translate` does, however many") {
+  const TrainedRun run(" --set task.train_size=150");
+  std::istringstream samples(program("samples " + run.path + " --split train --count 1000").output);
+  std::string sources, translations;
+  for (std::string line; std::getline(samples, line);) {
+    if (line.rfind("source       ", 0) == 0) sources += line.substr(13) + "\n";
+    if (line.rfind("translation  ", 0) == 0) translations += line.substr(13, line.rfind("  ") - 13) + "\n";
+  }
+  CHECK(std::count(sources.begin(), sources.end(), '\n') == 150);
+  const std::string file = run.folder.write("sources", sources);
+  CHECK(shell(SURD_EXECUTABLE " translate " + run.path + " < " + file).output == translations);
 }
 
 TEST_CASE("a reference that ends in an unseen word is matched by nothing, and shown as it is") {

@@ -129,7 +129,11 @@ TEST_CASE("'set' of a study goes over what levels and presets say, below the tun
       ConfigError);
   CHECK_THROWS_WITH_AS(
       file.load("title: T\nbase: {}\naxes: [{name: d, key: model.d_model, values: [16, 32]}]\n", {"model.d_model=64"}),
-      "--set model.d_model=64: axis 'd' sets it in every arm; leave the option out", ConfigError);
+      "--set model.d_model=64: every arm sets it itself; leave the option out, or change the study", ConfigError);
+  const std::string ties =
+      "title: T\nbase: {}\narms: [{name: a, preset: t5}, {name: b, set: {model.embedding.tie: none}}]\n";
+  CHECK_THROWS_AS(file.load(ties, {"model.embedding.tie=decoder"}), ConfigError);
+  CHECK_NOTHROW(file.load(ties, {"model.embedding.zero_padding=false"}));  // one arm has the base's
   for (std::size_t arm = 0; arm < 2; ++arm) {
     CHECK(contains(to_yaml(study.config(arm, {}, 1)), "learning_rate: 0.25\n"));
     CHECK(study.config(arm, {}, 1).model.embedding.scale.text() == "one");

@@ -233,6 +233,31 @@ TEST_CASE("status and report know the folder of a group") {
   }
 }
 
+TEST_CASE("the report of a group says what it rests on") {
+  const std::string text = StudyFile::whole(
+      "seeds: 6\nmetrics: [{name: loss, kind: initial_value}]\nquick: {seeds: 1}\n"
+      "arms: [{name: a, set: {train.updates: 1, train.evaluate_at_start: true}}]\n"
+      "hypotheses: [{name: Low, claim: 3, kind: value, metric: loss, expect: at_most, formula: '9'}]\n");
+  const StudyRun study(text);
+  study.directory.write("other.yaml", text);
+  const std::string group = study.directory.write("group.yaml", "question: Is it?\nstudies: [study, other]\n");
+  const auto verdicts = [&](const std::string& folder) {
+    return nlohmann::json::parse(read_file(folder + "/verdicts.json"));
+  };
+  const std::string quick = study.directory.path("quick"), whole = study.directory.path("whole");
+  REQUIRE(program("study run " + group + " --quick --out " + quick).exit_code == 0);
+  CHECK(contains(read_file(quick + "/report.md"), "\nUnfinished: cut down by --quick, to be tried: nothing in it is"));
+  CHECK(verdicts(quick)["quick"] == true);
+
+  REQUIRE(program("study run " + group + " --out " + whole).exit_code == 0);
+  CHECK(verdicts(whole)["quick"] == false);
+  CHECK(verdicts(whole)["claims"][0]["verdict"] == "supported");
+  fs::remove_all(whole + "/other");
+  REQUIRE(program("study report " + whole).exit_code == 0);
+  CHECK(verdicts(whole)["claims"][0]["verdict"] == "undecided");
+  CHECK(verdicts(whole)["not_begun"] == nlohmann::json({"other"}));
+}
+
 TEST_CASE("a joint tuning runs to its report, which says how flat the optimum is") {
   const StudyRun study(StudyFile::whole(
       "arms: [{name: a}, {name: b, set: {model.embedding.scale: one}}]\nseeds: 1\n"
