@@ -23,8 +23,12 @@ constexpr const char* config_file = "config.yaml";
 constexpr const char* metrics_file = "metrics.jsonl";
 constexpr const char* probe_file = "probe.jsonl";
 
+constexpr const char* own_hash = "hash";  // in outcome.json, of all else in it
+
 constexpr const char* changed_after_run =
     "was changed after the run; remove the run's folder, and it is made again by --resume";
+
+std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 void sync_if_there(const std::string& file) {
   if (path_exists(file)) File(file, O_RDWR).sync();
@@ -62,11 +66,19 @@ std::map<std::uint64_t, double> evaluation_seconds_of(const JsonObject& summary)
   return seconds;
 }
 
+/// Throws Error where it is not what write_outcome() wrote.
 JsonObject outcome_of(const std::string& run) {
   const std::string file = run + "/outcome.json", way_out = "remove the folder, and the run is made again";
   // Opening what is no file, such as a pipe, could wait for ever.
   expect(is_file(file), run, "has no outcome.json, so it is no run that ended; {}", way_out);
-  return {read_file(file), file, way_out};
+  const std::string text = read_file(file);
+  Json json = Json::parse(text, nullptr, false);
+  if (json.is_object() && json.contains(own_hash)) {  // older versions did not write it
+    const Json hash = json[own_hash];
+    json.erase(own_hash);
+    expect(hash == hash_of(text_of(json)), file, "{}", changed_after_run);
+  }
+  return {text, file, way_out};
 }
 
 /// The evaluations of a summary on further splits.
@@ -126,7 +138,8 @@ void write_outcome(const std::string& run, RunResult::Status status, const std::
             {"vocabulary", lines_of(run + "/vocabulary/target.txt")},
             {"hashes", hashes}};
   if (!reused_from.empty()) json["reused_from"] = reused_from;
-  write_file_atomically(run + "/outcome.json", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  json[own_hash] = hash_of(text_of(json));
+  write_file_atomically(run + "/outcome.json", text_of(json));
 }
 
 RunResult read_outcome(const std::string& run) {

@@ -119,6 +119,7 @@ def begin(surd, folder, truth, ratio):
     subprocess.run([surd, "study", "run", file, "--out", study, "--jobs", "2"], check=True, stdout=subprocess.DEVNULL)
     for run in study.glob("runs/*/seed-*"):
         outcome = json.loads((run / "outcome.json").read_text())
+        outcome.pop("hash")  # of what it says by itself
         outcome["updates"] = UPDATES
         del outcome["hashes"]
         (run / "outcome.json").write_text(json.dumps(outcome))

@@ -138,11 +138,11 @@ TEST_CASE("copies of the files that a base extends must stay as they were") {
   write_file_atomically(study.directory.path("a/base/1.yaml"), "train: {batch_size: 5}\n");
 
   // study.json and outcome.json cannot lose what guards the others.
-  const auto edited = [&](const std::string& file, const std::function<void(nlohmann::json&)>& edit) {
+  const auto edited = [&](const std::string& file, const std::function<void(nlohmann::ordered_json&)>& edit) {
     const std::string path = study.directory.path(file), before = read_file(path);
-    nlohmann::json json = nlohmann::json::parse(before);
+    auto json = nlohmann::ordered_json::parse(before);
     edit(json);
-    write_file_atomically(path, json.dump());
+    write_file_atomically(path, json.dump(2) + "\n");
     const Outcome report = program("study report " + study.directory.path("a"));
     write_file_atomically(path, before);
     CAPTURE(report.output);
@@ -162,9 +162,16 @@ TEST_CASE("copies of the files that a base extends must stay as they were") {
   CHECK(
       contains(program("study report " + study.directory.path("a")).output, "config.yaml: was changed after the run"));
   write_file_atomically(config, own_config);
-  CHECK(contains(edited("a/runs/alone/seed-1/outcome.json", [](auto& json) { json["hashes"].clear(); }),
-                 "metrics.jsonl: was changed after the run"));
-  // A folder of surd 0.1.0 has neither of these.
+  const std::string outcome = "a/runs/alone/seed-1/outcome.json";
+  const auto without_hash = [&](const char* key, const nlohmann::json& value) {
+    return edited(outcome, [&](auto& json) { json.erase("hash"), json[key] = value; });
+  };
+  CHECK(contains(without_hash("hashes", nlohmann::json::object()), "metrics.jsonl: was changed after the run"));
+  CHECK_FALSE(contains(edited(outcome, [](auto&) {}), "error: "));
+  CHECK(
+      contains(edited(outcome, [](auto& json) { json["vocabulary"] = 5; }), "outcome.json: was changed after the run"));
+  // Older versions did not write these.
+  CHECK_FALSE(contains(without_hash("vocabulary", 5), "error: "));
   CHECK_FALSE(
       contains(edited("a/study.json", [](auto& json) { json.erase("reuse"), json.erase("base_hashes"); }), "error: "));
 }
