@@ -3,6 +3,8 @@
 #include "data/lines.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <limits>
 #include <unordered_map>
 #include <utility>
@@ -28,12 +30,17 @@ class TrainingSide {
   TrainingSide(const std::vector<TextPair>& pairs, std::string TextPair::*side, const Tokenizer& tokenizer)
       : tokenizer_(tokenizer) {
     lines_.reserve(pairs.size());
-    numbers_.max_load_factor(0.25F);  // looked up for every word of a corpus
+    std::vector<TokenId> numbers;
+    const TokenVisitor count = [&](std::string_view token) {
+      numbers.push_back(number_of(token));
+      ++counts_[static_cast<std::size_t>(numbers.back())];
+    };
     for (const TextPair& pair : pairs) {
-      const std::vector<std::string> tokens = tokenizer.tokens(pair.*side);
+      numbers.clear();
+      tokenizer.for_each_token(pair.*side, count);
       std::vector<TokenId>& line = lines_.emplace_back();
-      line.reserve(tokens.size() + 1);  // and an eos
-      for (const std::string& token : tokens) line.push_back(count(token));
+      line.reserve(numbers.size() + 1);  // and an eos
+      line = numbers;
     }
   }
 
@@ -57,16 +64,34 @@ class TrainingSide {
   }
 
  private:
-  /// Its number.
-  TokenId count(const std::string& token) {
-    const auto [entry, first_time] = numbers_.try_emplace(token, static_cast<TokenId>(counts_.size()));
+  /// A short token that was looked up.
+  struct Recent {
+    std::uint64_t token = 0;  // its bytes, behind their number; 0: none yet
+    TokenId number = 0;
+  };
+
+  TokenId number_of(std::string_view token) {
+    // Every token of a corpus passes here, and most are short and frequent.
+    if (token.size() >= sizeof(Recent::token)) return number_in_table(token);
+    std::uint64_t bytes = token.size();
+    for (const char c : token) bytes = bytes << 8 | static_cast<unsigned char>(c);
+    constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15;  // Knuth, The Art of Computer Programming 3, 6.4
+    Recent& recent = recent_[bytes * golden_ratio >> (64 - recent_bits)];
+    if (recent.token != bytes) recent = {bytes, number_in_table(token)};
+    return recent.number;
+  }
+
+  TokenId number_in_table(std::string_view token) {
+    const auto [entry, first_time] = numbers_.try_emplace(std::string(token), static_cast<TokenId>(counts_.size()));
     if (first_time) counts_.push_back(0);
-    ++counts_[static_cast<std::size_t>(entry->second)];
     return entry->second;
   }
 
+  static constexpr std::size_t recent_bits = 10;
+
   const Tokenizer& tokenizer_;
   std::vector<std::vector<TokenId>> lines_;
+  std::array<Recent, std::size_t{1} << recent_bits> recent_;
   std::unordered_map<std::string, TokenId> numbers_;
   std::vector<std::size_t> counts_;  // of the tokens by their numbers
 };

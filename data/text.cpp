@@ -12,26 +12,23 @@ namespace {
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-std::vector<std::string> split_words(std::string_view line) {
-  std::vector<std::string> words;
-  words.reserve(static_cast<std::size_t>(std::count(line.begin(), line.end(), ' ')) + 1);
-  auto end = line.begin();
+void for_each_word(std::string_view line, const TokenVisitor& f) {
+  std::size_t end = 0;
   for (;;) {
-    const auto begin = std::find_if_not(end, line.end(), is_space);
-    if (begin == line.end()) return words;
-    end = std::find_if(begin, line.end(), is_space);
-    words.emplace_back(begin, end);
+    std::size_t begin = end;
+    while (begin < line.size() && is_space(line[begin])) ++begin;
+    if (begin == line.size()) return;
+    for (end = begin + 1; end < line.size() && !is_space(line[end]);) ++end;
+    f(line.substr(begin, end - begin));
   }
 }
 
-std::vector<std::string> split_characters(std::string_view line) {
-  std::vector<std::string> characters;
+void for_each_character(std::string_view line, const TokenVisitor& f) {
   while (!line.empty()) {
     const std::size_t length = utf8_length(line);
-    characters.emplace_back(is_space(line.front()) ? space_token : line.substr(0, length));
+    f(is_space(line.front()) ? space_token : line.substr(0, length));
     line.remove_prefix(length);
   }
-  return characters;
 }
 
 bool ends_with(std::string_view text, std::string_view suffix) {
@@ -92,9 +89,15 @@ std::string valid_utf8(std::string_view bytes) {
   return text;
 }
 
-std::vector<std::string> tokenize(std::string_view line, Tokenization tokenization) {
+void for_each_token(std::string_view line, Tokenization tokenization, const TokenVisitor& f) {
   expect_utf8(line);
-  return tokenization == Tokenization::words ? split_words(line) : split_characters(line);
+  tokenization == Tokenization::words ? for_each_word(line, f) : for_each_character(line, f);
+}
+
+std::vector<std::string> tokenize(std::string_view line, Tokenization tokenization) {
+  std::vector<std::string> tokens;
+  for_each_token(line, tokenization, [&](std::string_view token) { tokens.emplace_back(token); });
+  return tokens;
 }
 
 std::string detokenize(const std::vector<std::string>& tokens, Tokenization tokenization,

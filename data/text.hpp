@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,11 @@ std::string lower_case(std::string_view text);
 /// The tokens of one line; none is empty and none holds ASCII white space. Words are taken as they stand; among
 /// characters each white space is space_token. Throws Error where the line is not valid UTF-8.
 std::vector<std::string> tokenize(std::string_view line, Tokenization tokenization);
+
+/// Is called with a token, which lasts as long as the call.
+using TokenVisitor = std::function<void(std::string_view)>;
+/// The same tokens one by one.
+void for_each_token(std::string_view line, Tokenization tokenization, const TokenVisitor& f);
 
 /// The line that tokens stand for: words joined by one space, characters joined by nothing, with space_token written as
 /// a space. A word that ends in `subword_marker` is glued to the next one, as BPE pieces are: with "@@", "foo@@ bar" is

@@ -11,6 +11,10 @@ namespace surd {
 
 std::vector<std::string> Words::tokens(std::string_view line) const { return tokenize(line, Tokenization::words); }
 
+void Words::for_each_token(std::string_view line, const TokenVisitor& f) const {
+  surd::for_each_token(line, Tokenization::words, f);
+}
+
 std::vector<std::string> Words::tokens_of_text(std::string_view line, const KnownTokens& known) const {
   std::vector<std::string> all;
   for (const std::string& word : tokens(line)) {
@@ -50,6 +54,9 @@ std::string Words::text(const std::vector<std::string>& tokens) const {
 std::vector<std::string> Characters::tokens(std::string_view line) const {
   return tokenize(line, Tokenization::characters);
 }
+void Characters::for_each_token(std::string_view line, const TokenVisitor& f) const {
+  surd::for_each_token(line, Tokenization::characters, f);
+}
 std::string Characters::text(const std::vector<std::string>& tokens) const {
   return detokenize(tokens, Tokenization::characters);
 }
@@ -87,6 +94,10 @@ std::vector<std::string> Bytes::all_tokens() const {
 }
 
 std::vector<std::string> LowerCased::tokens(std::string_view line) const { return inner_->tokens(lower_case(line)); }
+
+void LowerCased::for_each_token(std::string_view line, const TokenVisitor& f) const {
+  inner_->for_each_token(lower_case(line), f);
+}
 
 std::vector<std::string> LowerCased::tokens_of_text(std::string_view line, const KnownTokens& known) const {
   return inner_->tokens_of_text(lower_case(line), known);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autograd/base/registry.hpp"
+#include "data/text.hpp"
 
 #include <functional>
 #include <memory>
@@ -23,6 +24,10 @@ class Tokenizer {
 
   /// None is empty and none holds ASCII white space. Throws Error where the line is not valid UTF-8.
   virtual std::vector<std::string> tokens(std::string_view line) const = 0;
+  /// The same tokens one by one, for a corpus, of which no list of texts need be made.
+  virtual void for_each_token(std::string_view line, const TokenVisitor& f) const {
+    for (const std::string& token : tokens(line)) f(token);
+  }
   /// The same of a line that need not be cut as the corpus is: where that has pieces of words, words of the line are
   /// cut into pieces that the vocabulary has. `known` tells which these are.
   virtual std::vector<std::string> tokens_of_text(std::string_view line, const KnownTokens& /*known*/) const {
@@ -53,6 +58,7 @@ class LowerCased : public Tokenizer {
   explicit LowerCased(std::unique_ptr<Tokenizer> inner) : inner_(std::move(inner)) {}
 
   std::vector<std::string> tokens(std::string_view line) const override;
+  void for_each_token(std::string_view line, const TokenVisitor& f) const override;
   std::vector<std::string> tokens_of_text(std::string_view line, const KnownTokens& known) const override;
   std::string text(const std::vector<std::string>& tokens) const override { return inner_->text(tokens); }
   bool ambiguous() const override { return inner_->ambiguous(); }
@@ -92,6 +98,7 @@ class Words : public Tokenizer {
   explicit Words(const Options& options) : marker_(options.marker) {}
 
   std::vector<std::string> tokens(std::string_view line) const override;
+  void for_each_token(std::string_view line, const TokenVisitor& f) const override;
   std::vector<std::string> tokens_of_text(std::string_view line, const KnownTokens& known) const override;
   std::string text(const std::vector<std::string>& tokens) const override;
   bool ambiguous() const override { return !marker_.empty(); }
@@ -112,6 +119,7 @@ class Characters : public Tokenizer {
   explicit Characters(const Options&) {}
 
   std::vector<std::string> tokens(std::string_view line) const override;
+  void for_each_token(std::string_view line, const TokenVisitor& f) const override;
   std::string text(const std::vector<std::string>& tokens) const override;
 };
 

@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+
 namespace surd {
 namespace {
 
@@ -33,6 +35,26 @@ TEST_CASE("the vocabularies come from the training split alone") {
   CHECK(dataset.split("test")[0].source == Ids{Vocabulary::unk, 6, Vocabulary::eos});
   CHECK(dataset.split("test")[0].target == Ids{Vocabulary::unk, 6});
   CHECK_THROWS_WITH_AS(dataset.split("valid"), "dataset: there is no split 'valid'; there are train, test", Error);
+}
+
+TEST_CASE("every token of the training split is counted as itself, however many there are and how long") {
+  Corpus corpus;
+  corpus.splits = {{"train", {}}};
+  std::map<std::string, std::size_t> counts;
+  for (std::size_t i = 0; i < 4000; ++i) {
+    const std::string once = std::string(i % 9, 'x') + std::to_string(i), often = std::to_string(i % 700);
+    corpus.splits[0].pairs.push_back({once + " " + often, often});
+    ++counts[once];
+    ++counts[often];
+  }
+  const Dataset dataset(corpus);
+  CHECK(dataset.codec.source_vocabulary().size() == counts.size() + Vocabulary::specials);
+  std::map<TokenId, std::size_t> found;
+  for (std::size_t i = 0; i < 4000; ++i) {
+    CHECK(dataset.split("train")[i].source == dataset.codec.encode_source(corpus.splits[0].pairs[i].source));
+    for (const TokenId id : dataset.split("train")[i].source) ++found[id];
+  }
+  for (const auto& [token, count] : counts) CHECK(found[dataset.codec.source_vocabulary().id(token)] == count);
 }
 
 TEST_CASE("lines become ids and ids lines") {

@@ -71,6 +71,9 @@ TEST_CASE("a tokenizer of any kind gives back the line") {
     for (const std::string& line : lines(50)) {
       const auto tokens = tokenizer->tokens(line);
       CHECK(tokenizer->text(tokens) == line);
+      std::vector<std::string> visited;
+      tokenizer->for_each_token(line, [&](std::string_view token) { visited.emplace_back(token); });
+      CHECK(visited == tokens);
       for (const std::string& token : tokens) {
         CHECK_FALSE(token.empty());
         CHECK(token.find_first_of(" \t") == std::string::npos);
