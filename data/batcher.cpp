@@ -45,7 +45,8 @@ void BatcherOptions::fields(Fields& f) {
 Batcher::Batcher(const std::vector<SentencePair>& pairs, const BatcherOptions& options, std::uint64_t seed, Sides sides)
     : pairs_(&pairs), options_(options), seed_(seed), sides_(sides) {
   check_options("batcher", options_);
-  expect(options_.batch_size || options_.batch_tokens, "batcher", "batch_size or batch_tokens must be given");
+  expect_option(options_.batch_size || options_.batch_tokens, "train.batch_size",
+                "must be a number where batch_tokens is none; give one of the two");
   expect(!options_.packed_length || options_.batch_tokens, "batcher", "packed_length needs batch_tokens");
   expect(!pairs.empty(), "batcher", "there must be pairs to cut into batches; got none");
   std::size_t longest = 0;

@@ -112,7 +112,7 @@ void LowerCased::learn(const std::vector<std::string>& lines) {
 Registry<Tokenizer()>& tokenizers() {
   static Registry<Tokenizer()> table = [] {
     Registry<Tokenizer()> built_in("subwords");
-    built_in.add<Words>("words", "words between white space, or pieces that the text was cut into before");
+    built_in.add<Words>("words", "words between ASCII white space, or pieces that the text was cut into before");
     built_in.add<Characters>("characters", "Unicode code points");
     built_in.add<Bytes>("bytes", "the bytes of UTF-8, of which none is unknown");
     built_in.add<BytePairs>("bpe", "byte pair encoding, learned from the training split by SentencePiece");

@@ -129,7 +129,9 @@ void TrainOptions::fields(Fields& f) {
     "section 7): s / V each, as in PyTorch, where fairseq gives s / (V - 1) to all but the true one",
     fraction());
   f("evaluate_every", evaluate_every, "evaluation on the validation split", Unit{"updates"}, at_least(1));
-  f("evaluate_sequences", evaluate_sequences, "validation pairs that are translated for sequence_accuracy and BLEU",
+  f("evaluate_sequences", evaluate_sequences,
+    "of a split that is evaluated, the first pairs, which are translated for sequence_accuracy and BLEU; surd eval "
+    "translates all",
     Unit{"pairs"});
   f("evaluate_bleu", evaluate_bleu, "measure BLEU and chrF2 of these translations, as surd bleu and surd chrf do");
   f("bleu_tokenization", bleu_tokenization, "what a word of BLEU is; see surd bleu",
@@ -145,8 +147,10 @@ void TrainOptions::fields(Fields& f) {
   f("stop_at", stop_at, "stop once the metric is this good; null: never");
   f("stop_after", stop_after, "so many in a row must be that good", at_least(1), Unit{"evaluations"},
     When{stop_at.has_value(), "stop_at is a number"});
-  f("checkpoint_every", checkpoint_every, "how often everything is saved", Unit{"updates"}, at_least(1));
-  f("keep_checkpoints", keep_checkpoints, "latest checkpoints kept beside the best", at_least(2));
+  f("checkpoint_every", checkpoint_every,
+    "how often everything is saved, besides at each new best evaluation and at the end", Unit{"updates"}, at_least(1));
+  f("keep_checkpoints", keep_checkpoints, "latest checkpoints kept beside the best, whatever they were saved for",
+    at_least(2));
   f("log_every", log_every, "how often metrics.jsonl gets a line, beside one for the last of `updates`",
     Unit{"updates"}, at_least(1));
   f("tensorboard", tensorboard,

@@ -15,7 +15,10 @@ void SequenceOptions::fields(Fields& f) {
   SplitSizes::fields(f);
   f("vocabulary", vocabulary, "number of different symbols", between(1, 1e6), Unit{"symbols"});
   f("min_length", min_length, "shortest source", between(1, 1e4), Unit{"tokens"});
-  f("max_length", max_length, "longest source; lengths are uniform between the two", between(1, 1e4), Unit{"tokens"});
+  f("max_length", max_length,
+    "longest source; lengths are drawn uniformly between the two, and of equal sources one is kept, so that there are "
+    "fewer of the shortest",
+    between(1, 1e4), Unit{"tokens"});
   f.rule(min_length <= max_length, "max_length", fmt::format("must be at least min_length = {}", min_length));
 }
 

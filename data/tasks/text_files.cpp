@@ -26,7 +26,8 @@ const std::string& fitting(const std::string& option, const std::string& path, d
 
 void TextFilesOptions::fields(Fields& f) {
   f.choice("subwords", "kind", subwords, "how a line becomes tokens");
-  f("lowercase", lowercase, "put all text into lower case first, that which the run is used on later as well");
+  f("lowercase", lowercase,
+    "put all text into lower case first, that which the run is used on later as well, and references of BLEU and chrF");
   f("max_length", max_length, "lines with more tokens, and pairs that have one, are left out and counted",
     between(1, 1e5), Unit{"tokens"});
   f("min_frequency", min_frequency,

@@ -4,6 +4,7 @@
 #include "experiments/commands/sentences.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
+#include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/unknown_tokens.hpp"
 #include "train/evaluation.hpp"
@@ -28,7 +29,12 @@ struct EvalArguments : SearchArguments {
   }
 };
 
-nlohmann::ordered_json to_json(const EvalArguments& arguments, const Evaluation& result, const UnknownShare& unknown) {
+/// `lowercase`: whether translations and references are in lower case, as sacreBLEU's -lc makes them.
+nlohmann::ordered_json to_json(const EvalArguments& arguments, const Evaluation& result, const UnknownShare& unknown,
+                               bool lowercase) {
+  const auto signature = [&](const TranslationMetric& metric) {
+    return replace_all(signature_of(metric), "case:mixed", lowercase ? "case:lc" : "case:mixed");
+  };
   nlohmann::ordered_json json{{"split", arguments.split},
                               {"checkpoint", arguments.checkpoint},
                               {"pairs", result.pairs},
@@ -44,9 +50,9 @@ nlohmann::ordered_json to_json(const EvalArguments& arguments, const Evaluation&
                {"normalization", name_of(arguments.normalization)},
                {"sequence_accuracy", result.sequence_accuracy},
                {"bleu", *result.bleu},
-               {"bleu_signature", signature_of(Bleu(arguments.tokenize))},
+               {"bleu_signature", signature(Bleu(arguments.tokenize))},
                {"chrf", *result.chrf},
-               {"chrf_signature", signature_of(Chrf(0))}});
+               {"chrf_signature", signature(Chrf(0))}});
   return json;
 }
 
@@ -83,8 +89,8 @@ int eval_command(const EvalArguments& arguments) {
   const UnknownShare unknown = unknown_share(pairs);
   const UnknownShares of_split = {{arguments.split, unknown}};
   if (arguments.json)
-    fmt::print("{}\n",
-               to_json(arguments, result, unknown).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", to_json(arguments, result, unknown, corpus.lowercase)
+                           .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   else
     print(arguments, result);
   if (!arguments.json && worth_telling(of_split, corpus))

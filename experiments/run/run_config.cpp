@@ -31,11 +31,13 @@ ConfigFile::ConfigFile(const std::string& path, const std::vector<std::string>& 
     : ConfigFile(load_document(path, settings)) {}
 
 ConfigFile::ConfigFile(YamlDocument read) : document(std::move(read)) {
-  // The default size only counts where the file names neither kind of size.
+  // The default size only counts where the file names neither kind of size, be it as null.
   auto& batching = config.train.batching;
   const auto default_size = std::exchange(batching.batch_size, std::nullopt);
   read_options(document, config);
-  if (!batching.batch_size && !batching.batch_tokens) batching.batch_size = default_size;
+  const YamlNode* train = document.root().find("train");
+  const bool written = train != nullptr && train->find("batch_size") != nullptr;
+  if (!written && !batching.batch_tokens) batching.batch_size = default_size;
 }
 
 RunConfig load_config(const std::string& path, const std::vector<std::string>& settings) {

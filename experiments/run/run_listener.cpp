@@ -87,7 +87,9 @@ void RunListener::checkpoint(const TrainState& state, bool best) {
   if (!keeps_checkpoints_) return;
   LogPosition position = json_.sync();
   if (config_.train.minutes) position.seconds = all_seconds();
-  checkpoints_.save(parameters_, optimizer_, schedule_, state, position.text(), best);
+  const bool planned =
+      state.finished || state.best_update == state.update || state.update % config_.train.checkpoint_every == 0;
+  checkpoints_.save(parameters_, optimizer_, schedule_, state, position.text(), best, !planned);
 }
 
 }  // namespace surd

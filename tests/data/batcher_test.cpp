@@ -224,7 +224,8 @@ TEST_CASE("packed rows hold every text once, and next to no padding") {
 
 TEST_CASE("what cannot be cut is an error") {
   const auto pairs = pairs_of_many_lengths(10);
-  CHECK_THROWS_WITH_AS(Batcher(pairs, {}, 1), "batcher: batch_size or batch_tokens must be given", Error);
+  CHECK_THROWS_WITH_AS(Batcher(pairs, {}, 1),
+                       "train.batch_size: must be a number where batch_tokens is none; give one of the two", Error);
   BatcherOptions both = by_size(4);
   both.batch_tokens = 100;
   CHECK_THROWS_WITH_AS(Batcher(pairs, both, 1),

@@ -19,6 +19,7 @@ constexpr const char* real_name = sizeof(Real) == 4 ? "float" : "double";
 constexpr const char* format = "surd-checkpoint-1";
 constexpr const char* prefix = "update-";
 constexpr const char* suffix = ".safetensors";
+constexpr const char* interrupted_suffix = ".interrupted.safetensors";
 constexpr const char* way_out = "the file was changed by hand: remove it, and --resume uses the one before it";
 constexpr const char* slot_prefix = "optimizer.";
 
@@ -88,7 +89,7 @@ void restore_parameters(const TensorFile& file, ParameterSet& parameters) {
 }  // namespace
 
 void Checkpoints::save(const ParameterSet& parameters, const Optimizer& optimizer, const Schedule& schedule,
-                       const TrainState& state, const std::string& log_position, bool best) const {
+                       const TrainState& state, const std::string& log_position, bool best, bool interrupted) const {
   TensorFileView view;
   view.metadata = {{"format", format},
                    {"real", real_name},
@@ -102,12 +103,14 @@ void Checkpoints::save(const ParameterSet& parameters, const Optimizer& optimize
     for (const Parameter& parameter : parameters)
       view.tensors.emplace_back(slot_name(slot, parameter), &slot.tensors[parameter.index]);
   const std::string bytes = encode_safetensors(view);
-  const std::string latest = (fs::path(folder_) / fmt::format("{}{:08}{}", prefix, state.update, suffix)).string();
+  const std::string name = fmt::format("{}{:08}{}", prefix, state.update, interrupted ? interrupted_suffix : suffix);
+  const std::string latest = (fs::path(folder_) / name).string();
   write_file_atomically(latest, bytes);
   std::size_t kept = 0;
   for (const std::string& path : newest_first()) {
     // Later ones are damaged: the run went back before them.
-    const bool keep = path <= latest && kept++ < keep_;
+    const bool passed = path > latest || (path != latest && fs::path(path).stem().has_extension());  // ".interrupted"
+    const bool keep = !passed && kept++ < keep_;
     std::error_code ignored;  // one too many does no harm
     if (!keep) fs::remove(path, ignored);
   }

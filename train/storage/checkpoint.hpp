@@ -20,6 +20,7 @@ namespace surd {
 /// "optimizer.<slot>.<name>", and in the metadata the state of training and schedule, and what the caller adds.
 ///
 ///     update-00000400.safetensors   the latest ones, as many as are kept
+///     update-00000417.interrupted.safetensors    written where the run was interrupted; the next one takes its place
 ///     best.safetensors              the best by the run's metric
 ///     average.safetensors           what `surd average` made of some of them
 class Checkpoints {
@@ -39,9 +40,10 @@ class Checkpoints {
   };
 
   /// Writes the latest one, then removes the oldest beyond those to keep, then writes the best. Throws Error; then what
-  /// was written before is whole, and resume() goes on from the latest.
+  /// was written before is whole, and resume() goes on from the latest. Where it is only written because the run was
+  /// `interrupted`, it goes with the next one, so that a run that goes on keeps those of one that never was.
   void save(const ParameterSet& parameters, const Optimizer& optimizer, const Schedule& schedule,
-            const TrainState& state, const std::string& log_position, bool best) const;
+            const TrainState& state, const std::string& log_position, bool best, bool interrupted = false) const;
 
   /// Throws NoSpace unless the file system has room for all checkpoints of a run: those kept, the best one and one that
   /// is being written. What the folder holds already counts as room, for most of it will be replaced.

@@ -60,9 +60,9 @@ std::string add_summary_of(const RunFolder& run, std::map<std::string, Json>& va
 Json updates_of_checkpoint(const RunFolder& run) {
   const std::vector<std::string> newest = Checkpoints(run.checkpoints(), 1).newest_first();
   if (newest.empty()) return nullptr;
-  const std::string name = fs::path(newest.front()).stem().string();  // "update-00000400"
+  const std::string name = fs::path(newest.front()).filename().string();  // "update-00000400.safetensors"
   std::uint64_t updates = 0;
-  const char* end = name.data() + name.size();
+  const char* end = name.data() + name.find('.');
   const auto read = std::from_chars(name.data() + std::min(name.find('-') + 1, name.size()), end, updates);
   return read.ec == std::errc() && read.ptr == end ? Json(updates) : Json(nullptr);
 }

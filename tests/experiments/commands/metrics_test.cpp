@@ -163,6 +163,8 @@ TEST_CASE("a run with learned subwords is used, interrupted and resumed, and tak
 
     const std::string lower = folder.path("lower-" + shared);
     REQUIRE(program("train " + config + " --set task.lowercase=true --out " + lower).exit_code == 0);
+    CHECK(contains(program("eval " + lower + " --json").output, "case:lc"));
+    CHECK(contains(program("eval " + run + " --json").output, "case:mixed"));
     const std::string small = shell("printf 'ein hund' | " SURD_EXECUTABLE " translate " + lower).output;
     CHECK(small == shell("printf 'Ein HUND' | " SURD_EXECUTABLE " translate " + lower).output);
 

@@ -34,7 +34,7 @@ TEST_CASE("whichever call fails while a run is saved, it is an error and nothing
     const ReplacedSystemCalls replaced(none);
     REQUIRE(run.train(run.arguments("whole")) == 0);
   }
-  const std::string whole = run.result("whole", 4);
+  const std::string whole = run.result("whole");
   std::size_t points = 0, harmless = 0;
   for (const Call call : all_calls) {
     REQUIRE(none.count(call) > 0);
@@ -57,7 +57,7 @@ TEST_CASE("whichever call fails while a run is saved, it is an error and nothing
               const int code = run.train(run.arguments("faulty"));
               CHECK(code == 0);
               ++harmless;
-              CHECK(run.result("faulty", 4) == whole);
+              CHECK(run.result("faulty") == whole);
             } catch (const Error&) {
             }
           }
@@ -69,7 +69,7 @@ TEST_CASE("whichever call fails while a run is saved, it is an error and nothing
           const ReplacedSystemCalls replaced(quick);
           REQUIRE_NOTHROW(run.train(run.arguments("faulty", true)));
         }
-        CHECK(run.result("faulty", 4) == whole);
+        CHECK(run.result("faulty") == whole);
         const auto summary = nlohmann::json::parse(read_file(run.directory.path("faulty/summary.json")));
         CHECK(summary["finished"] == true);
         CHECK(summary["last"].is_object());

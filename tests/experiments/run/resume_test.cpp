@@ -59,6 +59,25 @@ TEST_CASE("the train command, killed or stopped at any update and resumed, ends 
   }
 }
 
+TEST_CASE("a run that was interrupted ends with the checkpoints of one that never was") {
+  SmallRun run;
+  run.settings = {"train.evaluate_every=10", "train.checkpoint_every=4"};
+  REQUIRE(run.train(run.arguments("whole")) == 0);
+  const auto checkpoints = [&](const char* name) { return names_in(run.directory.path(name) + "/checkpoints"); };
+  CHECK(checkpoints("whole").size() == 3);  // the best, and those after 8 and 10 updates
+  for (const std::uint64_t k : {5, 9}) {
+    TrainArguments arguments = run.arguments("stopped");
+    arguments.after_update = [&](std::uint64_t update) {
+      if (update == k) raise(SIGTERM);
+    };
+    CHECK(run.train(arguments) == 128 + SIGTERM);
+    CHECK(checkpoints("stopped").back() == fmt::format("update-{:08}.interrupted.safetensors", k));
+    CHECK(run.train(run.arguments("stopped", true)) == 0);
+    CHECK(checkpoints("stopped") == checkpoints("whole"));
+    fs::remove_all(run.directory.path("stopped"));
+  }
+}
+
 TEST_CASE("a run that is killed at every update, one after the other, ends with the same bits") {
   for (const std::string kind : {"encoder_decoder", "decoder_only"}) {
     CAPTURE(kind);
@@ -189,7 +208,8 @@ TEST_CASE("a run with a limit of time ends like any other, and knows when it is 
     if (update == 5) raise(SIGTERM);
   };
   CHECK(run.train(arguments) == 128 + SIGTERM);
-  const TensorFile saved = read_safetensors(run.directory.path("long/checkpoints/update-00000005.safetensors"));
+  const TensorFile saved =
+      read_safetensors(run.directory.path("long/checkpoints/update-00000005.interrupted.safetensors"));
   const LogPosition position = LogPosition::parse(saved.metadata.at("log_position"));
   REQUIRE(position.seconds.has_value());
   CHECK(*position.seconds > 0);

@@ -130,6 +130,16 @@ TEST_CASE("the splits to evaluate are looked for before a run begins") {
   CHECK(told(complaint("test, test_long", few), " of test_long); got 4"));
 }
 
+TEST_CASE("a batch size of null is none, and no run without a size of batches begins") {
+  SmallRun run;
+  run.settings = {"train.batch_size=null"};
+  CHECK(contains(message_of([&] { run.train(run.arguments("run")); }),
+                 "train.batch_size=null: must be a number where batch_tokens is none"));
+  CHECK_FALSE(fs::exists(run.directory.path("run")));
+  run.settings = {"train.batch_size=null", "train.batch_tokens=50"};
+  CHECK(run.train(run.arguments("run")) == 0);
+}
+
 TEST_CASE("a run does not go on with other data, and says what changed") {
   SmallRun run;
   const auto write = [&](const char* name, const char* text) { run.directory.write(name, text); };

@@ -1,13 +1,15 @@
 #pragma once
 
 #include "experiments/commands/train.hpp"
+#include "experiments/run/run_folder.hpp"
 #include "tests/data/temporary_directory.hpp"
+#include "train/storage/checkpoint.hpp"
 #include "train/storage/files.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -69,15 +71,20 @@ struct SmallRun {
   }
   /// Everything a run must have in common with one that was never stopped: parameters, optimizer state, state of
   /// training, logs, vocabularies, config.
-  std::string result(const std::string& name, int updates = 10) const {
+  std::string result(const std::string& name) const {
+    const RunFolder run(directory.path(name));
+    std::vector<std::string> files = {
+        run.config(), run.vocabulary() + "/source.txt",       run.vocabulary() + "/target.txt", run.metrics(),
+        run.probe(),  run.checkpoints() + "/best.safetensors"};
+    // A fault after the last one was written can leave one more, which is older.
+    std::vector<std::string> latest = Checkpoints(run.checkpoints(), kept).newest_first();
+    latest.resize(std::min(latest.size(), kept));
+    files.insert(files.end(), latest.begin(), latest.end());
     std::string all;
-    char last[64];
-    std::snprintf(last, sizeof last, "/checkpoints/update-%08d.safetensors", updates);
-    for (const char* file : {"/config.yaml", "/vocabulary/source.txt", "/vocabulary/target.txt", "/metrics.jsonl",
-                             "/probe.jsonl", "/checkpoints/best.safetensors", static_cast<const char*>(last)})
-      all += read_file(directory.path(name) + file);
+    for (const std::string& file : files) all += file.substr(run.path.size()) + "\n" + read_file(file);
     return all;
   }
+  static constexpr std::size_t kept = 2;  // checkpoints, as by default
 };
 
 }  // namespace surd::test

@@ -38,10 +38,10 @@ struct SavedRun {
     schedule.observe(1.0 / static_cast<double>(seed));
     schedule.observe(2);
   }
-  void save(const Checkpoints& checkpoints, std::uint64_t update, bool best = false, const std::string& log = "") {
+  void save(const Checkpoints& checkpoints, std::uint64_t update, bool best = false, bool interrupted = false) {
     TrainState state;
     state.update = update;
-    checkpoints.save(parameters, *optimizer, schedule, state, log, best);
+    checkpoints.save(parameters, *optimizer, schedule, state, "", best, interrupted);
   }
   std::optional<Checkpoints::Saved> resume(const Checkpoints& checkpoints) {
     return checkpoints.resume(parameters, *optimizer, schedule,
@@ -146,6 +146,24 @@ TEST_CASE("the latest are kept, as many as asked for, and the best beside them")
   load_parameters(checkpoints.last_path(), loaded.parameters);
   CHECK(same_bits(values_of(loaded.parameters), values_of(last.parameters)));
   CHECK(loaded.resume(checkpoints)->state.update == 1005);
+}
+
+TEST_CASE("one that was written because the run was interrupted is gone on from, and goes with the next one") {
+  const TemporaryDirectory directory;
+  const Checkpoints checkpoints(directory.path(), 2);
+  using Files = std::set<std::string>;
+  SavedRun run(1), last(2);
+  run.save(checkpoints, 5);
+  run.save(checkpoints, 10);
+  run.save(checkpoints, 12, false, true);
+  last.save(checkpoints, 13, false, true);
+  CHECK(files_in(directory.path()) == Files{"update-00000010.safetensors", "update-00000013.interrupted.safetensors"});
+  SavedRun loaded(9);
+  CHECK(loaded.resume(checkpoints)->state.update == 13);
+  CHECK(loaded == last);
+  CHECK(update_of(read_safetensors(checkpoints.last_path()), "") == 13);
+  run.save(checkpoints, 15);
+  CHECK(files_in(directory.path()) == Files{"update-00000010.safetensors", "update-00000015.safetensors"});
 }
 
 TEST_CASE("a damaged latest is passed over, loudly") {
