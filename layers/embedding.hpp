@@ -47,7 +47,8 @@ struct EmbeddingOptions {
     f("logit_cap", logit_cap,
       "logits go through cap tanh(logit / cap), as in Gemma 2, where it is 30; null: they do not", above(0));
     f("output_init", output_init, "initial output matrix", When{tie == Tie::none, "tie is none"});
-    f("learning_rate_multiplier", learning_rate_multiplier, "on the learning rate of every embedding matrix", above(0));
+    f("learning_rate_multiplier", learning_rate_multiplier,
+      "on the learning rate of every matrix of tokens, an untied output's too, not of learned positions", above(0));
     f("norm", norm, "LayerNorm on the sum of embedding and position, one a side, as in BART");
     f("norm_epsilon", norm_epsilon, "added to its variance before the root", above(0), When{norm, "norm is true"});
     f("output_bias", output_bias, "whether the logits have a bias, behind logit_scale");

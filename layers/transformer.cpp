@@ -93,8 +93,10 @@ void expect_source(const Tokens& source) {
   expect(source.length > 0, "model", "a source must hold at least its eos, because the model has an encoder");
 }
 
-/// Positions of x [B, T, d] by their numbers in B T -> [shape, d]: the op that looks up embeddings.
-Variable positions_at(Variable x, const std::vector<std::int32_t>& numbers, const Shape& shape) {
+/// Positions of x [B, T, d], which a module wrote, by their numbers in B T -> [shape, d]: the op that looks up
+/// embeddings.
+Variable positions_at(const Module& module, Variable x, const std::vector<std::int32_t>& numbers, const Shape& shape) {
+  const Tape::Region region(x.tape(), module.path());
   return embedding(reshape(x, {row_count(x.value()), row_length(x.value())}), numbers, shape);
 }
 
@@ -171,7 +173,7 @@ Variable Transformer::hidden(Tape& tape, const Tokens& source, const std::vector
   for (std::size_t b = 0; b < target.batch; ++b)
     for (std::size_t t = 0; t < target.length; ++t)
       places.push_back(static_cast<std::int32_t>(b * longest + std::min(lengths[b] + t, longest - 1)));
-  return positions_at(all, places, {source.batch, target.length});
+  return positions_at(decoder_, all, places, {source.batch, target.length});
 }
 
 Variable Transformer::ragged_hidden(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths,
@@ -189,7 +191,8 @@ Variable Transformer::ragged_hidden(Tape& tape, const Tokens& source, const std:
       all = decoder_(embed_target(tape, ragged_tokens(joined.ids, *joined.rows), 0),
                      ragged_mask(joined.rows, joined.rows), {}, {});
     }
-    return source.length == 0 ? all : positions_at(all, joined.target_places, {1, joined.target_places.size()});
+    return source.length == 0 ? all
+                              : positions_at(decoder_, all, joined.target_places, {1, joined.target_places.size()});
   }
   expect_source(source);
   const auto source_rows = std::make_shared<const RaggedRows>(source_lengths, source.length);

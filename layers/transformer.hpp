@@ -48,6 +48,8 @@ struct TransformerOptions {
     f.choice("attention", "name", attention, "attention layer, the same in every block");
     f.choice("feed_forward", "name", feed_forward, "feed-forward layer, the same in every block");
     f.rule(heads == 0 || d_model % heads == 0, "heads", fmt::format("must divide d_model = {}", d_model));
+    f.rule(kind == ModelKind::decoder_only || decoder_layers > 0 || encoder_layers == 0, "decoder_layers",
+           "must be above 0, or nothing reads what the encoder writes; without both, set encoder_layers: 0 too");
   }
 };
 

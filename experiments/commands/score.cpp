@@ -49,7 +49,7 @@ class Scorer {
     source_ids.push_back(Vocabulary::eos);
     expect_fits(run_, source_place, source_ids.size());
     unknown_.add(from, codec.source_vocabulary());
-    const bool together = !run_.model.transformer().has_encoder();
+    const bool together = !run_.model.transformer().has_encoder() && source_place != target_place;
     add(std::move(source_ids), target, together ? source_place + " and " + target_place : target_place);
   }
   /// A text without a source.

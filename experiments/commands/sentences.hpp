@@ -24,9 +24,11 @@ struct SearchArguments : RunArguments {
   void fields(Fields& f) {
     RunArguments::fields(f);
     f("beam", beam,
-      "beam size K; 1 is greedy. Of the 2 K best extensions of the beam by a token, one that ends the sentence is a "
-      "finished translation where it ranks among the first K, and the K best of the others go on; the search ends "
-      "once none of these can win",
+      "beam size K; 1 is greedy, and ends with the first end of the sentence. Of the 2 K best extensions of the beam "
+      "by "
+      "a token, one that ends the sentence is a finished translation where it ranks among the first K, and the K best "
+      "of the others go on; the search ends once none of these can come before a finished one that is asked for, at "
+      "whatever length. <pad> and <s> are never written; <unk> can be",
       between(1, 1000));
     f("length_penalty", length_penalty,
       "alpha: finished translations are ranked by their log-probability over a power of their length, which counts the "

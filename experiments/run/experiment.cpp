@@ -170,7 +170,8 @@ std::vector<std::string> describe(const RunConfig& config, const Experiment& exp
       labelled("model",
                {fmt::format("d_model {}", m.d_model), fmt::format("heads {}", m.heads),
                 m.kind == ModelKind::decoder_only ? fmt::format("layers {}, decoder only", m.decoder_layers)
-                                                  : fmt::format("layers {}+{}", m.encoder_layers, m.decoder_layers),
+                                                  : fmt::format("layers {}+{}{}", m.encoder_layers, m.decoder_layers,
+                                                                m.decoder_layers == 0 ? ", which read no source" : ""),
                 fmt::format("{} {}", name_of(m.norm.placement), m.norm.kind.name()),
                 fmt::format("{} positions", m.positions.name()), fmt::format("{} attention", m.attention.name()),
                 fmt::format("{} feed-forward", m.feed_forward.name())},

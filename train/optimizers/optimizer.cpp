@@ -95,7 +95,9 @@ OptimizerRegistry& optimizers() {
     built_in.add<Sgd>("sgd", "stochastic gradient descent, with momentum or Nesterov's as PyTorch has them");
     built_in.add<Adam>("adam", "adaptive moments; weight decay is L2");
     built_in.add<AdamW>("adamw", "Adam with decoupled weight decay");
-    built_in.add<Adafactor>("adafactor", "Adam's divisor from the means of a matrix's rows and columns");
+    built_in.add<Adafactor>("adafactor",
+                            "Adam's divisor from the means r of a matrix's rows and c of its columns, r c / mean(r); a "
+                            "vector keeps its own");
     built_in.add<Lion>("lion", "steps by the sign of a momentum");
     return built_in;
   }();

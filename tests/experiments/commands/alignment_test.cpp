@@ -90,7 +90,8 @@ TEST_CASE("an alignment that cannot be written is said, and what was translated 
   write_file_atomically(translations, run.translate("a\\n", "--json").output);
   CHECK(contains(run.translate("a\\n", "--alignment " + translations).output, "is there and has no alignments"));
   CHECK(run.translate("a\\n", "--alignment " + path).exit_code == 0);
-  const TrainedRun blind(" --set model.decoder_layers=0");
+  const TrainedRun blind(" --set model.encoder_layers=0 --set model.decoder_layers=0");
+  CHECK(contains(blind.output, "layers 0+0, which read no source"));
   const Outcome none = blind.translate("a\\n", "--alignment " + path);
   CHECK(none.exit_code == 2);
   CHECK(contains(none.output, "has no decoder layers, so no attention to the source"));

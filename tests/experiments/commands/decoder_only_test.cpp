@@ -1,5 +1,7 @@
 #include "trained_run.hpp"
 
+#include "train/storage/files.hpp"
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -26,8 +28,9 @@ std::vector<double> totals(const Outcome& outcome, const std::string& key) {
 }
 
 TEST_CASE("a decoder alone is trained, evaluated and translates as any model does") {
-  const TrainedRun run(decoder_only + " --set train.evaluate_splits=[test]");
+  const TrainedRun run(decoder_only + " --set train.evaluate_splits=[test] --set probe.every=1");
   CHECK(contains(run.output, "layers 1, decoder only"));
+  CHECK_FALSE(contains(read_file(run.path + "/probe.jsonl"), "\"path\":\"\""));  // every op is of a module
   const Outcome eval = program("eval " + run.path + " --json --split test");
   CHECK(eval.exit_code == 0);
   CHECK(contains(eval.output, "\"pairs\""));
