@@ -9,8 +9,10 @@ Corpus CopyTask::load(std::uint64_t seed) const {
   Corpus corpus(format());
   corpus.source_symbols = corpus.target_symbols = symbols;
   corpus.splits = DistinctExamples("copy", seed).deal(options_, [&](random::Sequence& draw) {
-    const std::string sentence = sentence_of(symbols, draw_sequence(draw, options_));
-    return TextPair{sentence, sentence};
+    std::string sentence = sentence_of(symbols, draw_sequence(draw, options_));
+    TextPair pair{sentence, {}};
+    pair.target = std::move(sentence);
+    return pair;
   });
   return corpus;
 }

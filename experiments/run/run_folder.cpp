@@ -16,6 +16,7 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -123,9 +124,13 @@ void RunFolder::create() const {
 
 void RunFolder::begin(const std::string& config_text, const std::optional<RunOrigin>& told, const Corpus& corpus,
                       const TextCodec& codec, const UnknownShares& unknown) const {
-  write_file_atomically(data(), to_json_text(fingerprint(corpus), unknown));
-  if (told) write_file_atomically(origin(), to_json_text(*told));
-  for (const auto& [name, bytes] : codec.files()) write_file_atomically(vocabulary() + "/" + name, bytes);
+  const std::string data_text = to_json_text(fingerprint(corpus), unknown);
+  const std::string origin_text = told ? to_json_text(*told) : "";
+  const std::map<std::string, std::string> vocabularies = codec.files();
+  std::map<std::string, std::string_view> files = {{data(), data_text}};
+  if (told) files[origin()] = origin_text;
+  for (const auto& [name, bytes] : vocabularies) files[vocabulary() + "/" + name] = bytes;
+  write_files_atomically(files);
   write_file_atomically(config(), config_text);
 }
 

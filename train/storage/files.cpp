@@ -16,8 +16,10 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <list>
 #include <optional>
 #include <random>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -101,7 +103,7 @@ void File::check(bool fine, const char* action) const {
   if (!fine) throw_refused(code, path_, fmt::format("cannot {}", action));
 }
 
-void File::write(const std::string& bytes) {
+void File::write(std::string_view bytes) {
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t count = calls->write(descriptor_, bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR) continue;
@@ -144,18 +146,33 @@ std::string read_file(const std::string& path) {
 }
 
 void write_file_atomically(const std::string& path, const std::string& bytes) {
-  const std::string temporary = temporary_name(path);
+  write_files_atomically({{path, bytes}});
+}
+
+void write_files_atomically(const std::map<std::string, std::string_view>& files) {
+  std::vector<std::string> temporaries;
+  std::list<File> written;
+  std::set<std::string> folders;
   try {
-    File file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
-    file.write(bytes);
-    file.sync();
-    file.close();
-    if (calls->rename(temporary.c_str(), path.c_str()) != 0) throw_refused(errno, path, "cannot be put in its place");
+    for (const auto& [path, bytes] : files) {
+      temporaries.push_back(temporary_name(path));
+      written.emplace_back(temporaries.back(), O_WRONLY | O_CREAT | O_TRUNC).write(bytes);
+    }
+    for (File& file : written) {  // the first one may bring the others to the disk as well
+      file.sync();
+      file.close();
+    }
+    auto temporary = temporaries.cbegin();
+    for (const auto& [path, bytes] : files) {
+      if (calls->rename((temporary++)->c_str(), path.c_str()) != 0)
+        throw_refused(errno, path, "cannot be put in its place");
+      folders.insert(folder_of(path));
+    }
   } catch (...) {
-    std::remove(temporary.c_str());
+    for (const std::string& temporary : temporaries) std::remove(temporary.c_str());
     throw;
   }
-  sync_folder(folder_of(path));
+  for (const std::string& folder : folders) sync_folder(folder);
 }
 
 bool create_file(const std::string& path, const std::string& bytes) {

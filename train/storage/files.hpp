@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace surd {
@@ -54,7 +56,7 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  void write(const std::string& bytes);
+  void write(std::string_view bytes);
   /// All bytes from here to the end.
   std::string read();
   void truncate(std::uint64_t size);
@@ -78,6 +80,8 @@ std::string read_file(const std::string& path);
 /// writes a temporary file beside it, syncs it, renames it and syncs the folder. Throws Error with the system's reason;
 /// the old file is then as it was, or, where only the last step failed, the new one stands in its place.
 void write_file_atomically(const std::string& path, const std::string& bytes);
+/// The same of several, in less time than one after the other; none has its name before all are synced.
+void write_files_atomically(const std::map<std::string, std::string_view>& bytes_by_path);
 
 /// Makes a file that is not there yet; false where one is, which stays as it was. Of several processes, on machines
 /// that share a file system too, one makes it. Throws Error with the system's reason.
