@@ -96,13 +96,6 @@ class TrainingSide {
   std::vector<std::size_t> counts_;  // of the tokens by their numbers
 };
 
-std::vector<TokenId> ids_of(const std::vector<std::string>& tokens, const Vocabulary& vocabulary) {
-  std::vector<TokenId> ids;
-  ids.reserve(tokens.size() + 1);  // and an eos
-  for (const std::string& token : tokens) ids.push_back(vocabulary.id(token));
-  return ids;
-}
-
 /// Tokens up to the first eos, without bos and pad.
 std::vector<std::string> tokens_of(const std::vector<TokenId>& ids, const Vocabulary& vocabulary) {
   std::vector<std::string> tokens;
@@ -230,19 +223,19 @@ void TextCodec::save(const std::string& directory) const {
 SentencePair TextCodec::encode(const TextPair& pair) const {
   const std::vector<std::string> target = target_tokens(pair.target);
   SentencePair encoded{one_sided_ ? std::vector<TokenId>() : encode_source(pair.source),
-                       ids_of(target, target_vocabulary_)};
+                       target_vocabulary_.ids(target)};
   if (has_unknown(encoded.target)) encoded.target_text = target_tokenizer_->text(target);
   return encoded;
 }
 
 std::vector<TokenId> TextCodec::encode_source(std::string_view line) const {
-  std::vector<TokenId> ids = ids_of(source_tokens(line), source_vocabulary_);
+  std::vector<TokenId> ids = source_vocabulary_.ids(source_tokens(line));
   ids.push_back(Vocabulary::eos);
   return ids;
 }
 
 std::vector<TokenId> TextCodec::encode_target(std::string_view line) const {
-  return ids_of(target_tokens(line), target_vocabulary_);
+  return target_vocabulary_.ids(target_tokens(line));
 }
 
 std::vector<std::string> TextCodec::source_tokens_of_text(std::string_view line) const {

@@ -24,7 +24,7 @@ class Tokenizer {
 
   /// None is empty and none holds ASCII white space. Throws Error where the line is not valid UTF-8.
   virtual std::vector<std::string> tokens(std::string_view line) const = 0;
-  /// The same tokens one by one, for a corpus, of which no list of texts need be made.
+  /// The same tokens one by one, without a list of them: quicker for a corpus.
   virtual void for_each_token(std::string_view line, const TokenVisitor& f) const {
     for (const std::string& token : tokens(line)) f(token);
   }

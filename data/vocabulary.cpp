@@ -73,6 +73,13 @@ TokenId Vocabulary::id(const std::string& token) const {
   return found == ids_.end() ? unk : found->second;
 }
 
+std::vector<TokenId> Vocabulary::ids(const std::vector<std::string>& tokens) const {
+  std::vector<TokenId> ids;
+  ids.reserve(tokens.size() + 1);
+  for (const std::string& token : tokens) ids.push_back(id(token));
+  return ids;
+}
+
 const std::string& Vocabulary::token(TokenId id) const {
   expect(id >= 0 && static_cast<std::size_t>(id) < tokens_.size(), "vocabulary", "an id must be in [0, {}); got {}",
          tokens_.size(), id);

@@ -51,6 +51,8 @@ class Vocabulary {
 
   /// `unk` where the vocabulary lacks the token or it is spelled like a special one.
   TokenId id(const std::string& token) const;
+  /// Those of several, with room for an eos.
+  std::vector<TokenId> ids(const std::vector<std::string>& tokens) const;
   /// Throws Error out of [0, size()).
   const std::string& token(TokenId id) const;
   /// Special tokens included.

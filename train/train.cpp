@@ -62,6 +62,10 @@ bool is_over(const TrainState& state, const TrainOptions& options) {
   return state.update >= options.updates || enough || patience_over;
 }
 
+bool saves_after(const TrainState& state, const TrainOptions& options) {
+  return state.finished || state.best_update == state.update || state.update % options.checkpoint_every == 0;
+}
+
 TrainState train(const Training& run, const TrainOptions& options, TrainState state, TrainListener& listener) {
   Batcher batcher(run.train_pairs, options.batching, run.seed, run.model.has_encoder() ? Sides::two : Sides::joined);
   Updater updater(run, options);
@@ -88,8 +92,7 @@ TrainState train(const Training& run, const TrainOptions& options, TrainState st
     state.finished = last || is_over(state, options);
     // Ranks must agree: what one of them was told they all know with the next update.
     const bool interrupted = !state.finished && (run.ranks != nullptr ? updater.stop() : listener.interrupted());
-    if (best || state.finished || interrupted || state.update % options.checkpoint_every == 0)
-      listener.checkpoint(state, best);
+    if (interrupted || saves_after(state, options)) listener.checkpoint(state, best);
     if (interrupted) break;
   }
   return state;
@@ -130,7 +133,7 @@ void TrainOptions::fields(Fields& f) {
     fraction());
   f("evaluate_every", evaluate_every, "evaluation on the validation split", Unit{"updates"}, at_least(1));
   f("evaluate_sequences", evaluate_sequences,
-    "of a split that is evaluated, the first pairs, which are translated for sequence_accuracy and BLEU; surd eval "
+    "how many pairs, the first of each evaluated split, are translated for sequence_accuracy and BLEU; surd eval "
     "translates all",
     Unit{"pairs"});
   f("evaluate_bleu", evaluate_bleu, "measure BLEU and chrF2 of these translations, as surd bleu and surd chrf do");
@@ -149,8 +152,7 @@ void TrainOptions::fields(Fields& f) {
     When{stop_at.has_value(), "stop_at is a number"});
   f("checkpoint_every", checkpoint_every,
     "how often everything is saved, besides at each new best evaluation and at the end", Unit{"updates"}, at_least(1));
-  f("keep_checkpoints", keep_checkpoints, "latest checkpoints kept beside the best, whatever they were saved for",
-    at_least(2));
+  f("keep_checkpoints", keep_checkpoints, "latest checkpoints kept beside the best", at_least(2));
   f("log_every", log_every, "how often metrics.jsonl gets a line, beside one for the last of `updates`",
     Unit{"updates"}, at_least(1));
   f("tensorboard", tensorboard,

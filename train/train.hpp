@@ -67,6 +67,8 @@ struct TrainState {
 
 /// Whether a run with these options is over where it stands, by its updates, stop_at or patience.
 bool is_over(const TrainState& state, const TrainOptions& options);
+/// Whether it saves everything where it stands, also if nobody interrupts it.
+bool saves_after(const TrainState& state, const TrainOptions& options);
 
 struct UpdateRecord {
   std::uint64_t update;

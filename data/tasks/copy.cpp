@@ -10,9 +10,7 @@ Corpus CopyTask::load(std::uint64_t seed) const {
   corpus.source_symbols = corpus.target_symbols = symbols;
   corpus.splits = DistinctExamples("copy", seed).deal(options_, [&](random::Sequence& draw) {
     std::string sentence = sentence_of(symbols, draw_sequence(draw, options_));
-    TextPair pair{sentence, {}};
-    pair.target = std::move(sentence);
-    return pair;
+    return TextPair{sentence, std::move(sentence)};
   });
   return corpus;
 }

@@ -49,16 +49,11 @@ void add_command(CLI::App* parent, const CommandRow& row, const std::string& pro
   });
 }
 
-/// Throws Error where what was printed cannot be written.
-void finish_stdout() {
-  expect(std::fflush(stdout) == 0 && std::ferror(stdout) == 0, "standard output", "cannot be written");
-}
-
 int run(const Request& request) {
   const auto command = request.row->make();
   read_arguments([&](Fields& f) { command->fields(f); }, request.row->arguments, request.given);
   const int code = command->run();
-  finish_stdout();
+  flush_stdout();
   return code;
 }
 
@@ -201,7 +196,7 @@ int refuse(const CommandTable& table, const CLI::App& app, const CLI::ParseError
   if (error.get_exit_code() == 0) {
     const int code = app.exit(error);  // prints the help, or the version
     return report_errors([&] {
-      finish_stdout();
+      flush_stdout();
       return code;
     });
   }

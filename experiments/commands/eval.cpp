@@ -4,7 +4,6 @@
 #include "experiments/commands/sentences.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
-#include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/unknown_tokens.hpp"
 #include "train/evaluation.hpp"
@@ -32,9 +31,6 @@ struct EvalArguments : SearchArguments {
 /// `lowercase`: whether translations and references are in lower case, as sacreBLEU's -lc makes them.
 nlohmann::ordered_json to_json(const EvalArguments& arguments, const Evaluation& result, const UnknownShare& unknown,
                                bool lowercase) {
-  const auto signature = [&](const TranslationMetric& metric) {
-    return replace_all(signature_of(metric), "case:mixed", lowercase ? "case:lc" : "case:mixed");
-  };
   nlohmann::ordered_json json{{"split", arguments.split},
                               {"checkpoint", arguments.checkpoint},
                               {"pairs", result.pairs},
@@ -50,9 +46,9 @@ nlohmann::ordered_json to_json(const EvalArguments& arguments, const Evaluation&
                {"normalization", name_of(arguments.normalization)},
                {"sequence_accuracy", result.sequence_accuracy},
                {"bleu", *result.bleu},
-               {"bleu_signature", signature(Bleu(arguments.tokenize))},
+               {"bleu_signature", signature_of(Bleu(arguments.tokenize), lowercase)},
                {"chrf", *result.chrf},
-               {"chrf_signature", signature(Chrf(0))}});
+               {"chrf_signature", signature_of(Chrf(0), lowercase)}});
   return json;
 }
 

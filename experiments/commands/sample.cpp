@@ -84,11 +84,11 @@ int sample_command(const SampleArguments& arguments) {
   expect_usage(tokens.size() < model.max_length(), "--prompt",
                "{} tokens; the model has place for {}, and one to write", tokens.size(), model.max_length() - 1);
   const SamplingArguments how = arguments.sampling(run.config.task.make()->format());
-  const std::vector<TokenId> prompt = token_ids(tokens, run.codec.target_vocabulary());
+  const std::vector<TokenId> prompt = run.codec.target_vocabulary().ids(tokens);
   for (std::size_t first = 0; first < arguments.count; first += evaluation_batch_size) {
     const std::size_t count = std::min(evaluation_batch_size, arguments.count - first);
     for (const SampledText& text : sample(model, prompt, first, count, how)) print(text, tokens, run, arguments.json);
-    flush_output();
+    flush_stdout();
   }
   UnknownTokens unknown;
   unknown.add(tokens, run.codec.target_vocabulary());

@@ -52,7 +52,7 @@ int samples_command(const SamplesArguments& arguments) {
     }
     const auto found = decode(run.model.transformer(), sources, translation_options(arguments, std::nullopt));
     for (std::size_t i = 0; i < found.size(); ++i) print(pairs[first + i], found[i], run.codec, arguments.scores);
-    flush_output();
+    flush_stdout();
   }
   return exit_done;
 }

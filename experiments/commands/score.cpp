@@ -45,7 +45,7 @@ class Scorer {
            const std::string& target_place) {
     const TextCodec& codec = run_.codec;
     const std::vector<std::string> from = codec.source_tokens_of_text(source);
-    std::vector<TokenId> source_ids = token_ids(from, codec.source_vocabulary());
+    std::vector<TokenId> source_ids = codec.source_vocabulary().ids(from);
     source_ids.push_back(Vocabulary::eos);
     expect_fits(run_, source_place, source_ids.size());
     unknown_.add(from, codec.source_vocabulary());
@@ -72,7 +72,7 @@ class Scorer {
       fmt::print("{}\n",
                  Json{{"tokens", tokens}, {"unknown", unknown}, {"log_probs", scores[i]}, {"total", total}}.dump());
     }
-    flush_output();
+    flush_stdout();
   }
 
   /// Tells of words that the vocabularies lack.
@@ -81,7 +81,7 @@ class Scorer {
  private:
   void add(std::vector<TokenId> source, const std::string& target, const std::string& place) {
     std::vector<std::string> tokens = run_.codec.target_tokens_of_text(target);
-    SentencePair pair{std::move(source), token_ids(tokens, run_.codec.target_vocabulary())};
+    SentencePair pair{std::move(source), run_.codec.target_vocabulary().ids(tokens)};
     expect_fits(run_, place, run_.model.transformer().sequence_length(pair.source.size(), pair.target.size() + 1));
     unknown_.add(tokens, run_.codec.target_vocabulary());
     pairs_.push_back(std::move(pair));

@@ -35,11 +35,6 @@ bool read_line(std::string& line, std::size_t number) {
 
 }  // namespace
 
-void flush_output() {
-  const bool written = std::fflush(stdout) == 0;
-  expect(written, "standard output", "cannot be written: {}", std::strerror(errno));
-}
-
 DecodingArguments SearchArguments::search() const {
   DecodingArguments options;
   options.beam = beam;
@@ -96,12 +91,6 @@ bool next_line(std::string& line, std::size_t number) {
 }
 
 bool lines_are_typed() { return isatty(STDIN_FILENO) == 1; }
-
-std::vector<TokenId> token_ids(const std::vector<std::string>& tokens, const Vocabulary& vocabulary) {
-  std::vector<TokenId> ids;
-  for (const std::string& token : tokens) ids.push_back(vocabulary.id(token));
-  return ids;
-}
 
 void UnknownTokens::add(const std::vector<std::string>& tokens, const Vocabulary& vocabulary) {
   constexpr std::size_t most_named = 5;

@@ -12,9 +12,6 @@
 /// What goes into the model of a run, and what comes out of it.
 namespace surd {
 
-/// Throws Error where what was printed so far cannot be written to standard output.
-void flush_output();
-
 /// A run, and how translations are searched for.
 struct SearchArguments : RunArguments {
   std::size_t beam = 1;
@@ -24,11 +21,10 @@ struct SearchArguments : RunArguments {
   void fields(Fields& f) {
     RunArguments::fields(f);
     f("beam", beam,
-      "beam size K; 1 is greedy, and ends with the first end of the sentence. Of the 2 K best extensions of the beam "
-      "by "
-      "a token, one that ends the sentence is a finished translation where it ranks among the first K, and the K best "
-      "of the others go on; the search ends once none of these can come before a finished one that is asked for, at "
-      "whatever length. <pad> and <s> are never written; <unk> can be",
+      "beam size K; 1 is greedy: the likeliest token each time, until that is the end of the sentence. Of the 2 K best "
+      "extensions of the beam by a token, one that ends the sentence is a finished translation where it ranks among "
+      "the first K, and the K best of the others go on; the search ends once no longer translation can rank before the "
+      "finished ones that are asked for. <pad> and <s> are never written; <unk> can be",
       between(1, 1000));
     f("length_penalty", length_penalty,
       "alpha: finished translations are ranked by their log-probability over a power of their length, which counts the "
@@ -62,8 +58,6 @@ std::string nats_text(double log_probability);
 bool next_line(std::string& line, std::size_t number);
 /// Whether a person types the lines, who wants each answer at once.
 bool lines_are_typed();
-
-std::vector<TokenId> token_ids(const std::vector<std::string>& tokens, const Vocabulary& vocabulary);
 
 /// Counts the tokens of lines that the vocabulary lacks.
 class UnknownTokens {

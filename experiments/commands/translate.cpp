@@ -95,7 +95,7 @@ class Translator {
       print(line);
       if (alignments_ && !line.translations.empty()) add_alignment(line);
     }
-    flush_output();
+    flush_stdout();
   }
 
   /// Ends the file of --alignment.
@@ -130,7 +130,7 @@ class Translator {
       tokens.resize(most);
     }
     unknown_.add(tokens, run_.codec.source_vocabulary());
-    std::vector<TokenId> ids = token_ids(tokens, run_.codec.source_vocabulary());
+    std::vector<TokenId> ids = run_.codec.source_vocabulary().ids(tokens);
     ids.push_back(Vocabulary::eos);
     return ids;
   }

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdio>
+#include <cstring>
 
 namespace surd {
 
@@ -114,6 +117,13 @@ std::string wrapped(std::string_view words, std::string_view first, std::string_
     at = end + 1;
   }
   return text + line + '\n';
+}
+
+void flush_stdout() {
+  errno = 0;
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  expect(written, "standard output", "cannot be written{}",
+         errno == 0 ? "" : fmt::format(": {}", std::strerror(errno)));
 }
 
 }  // namespace surd

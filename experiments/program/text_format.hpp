@@ -51,6 +51,9 @@ std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& ro
 /// `next` before the others.
 std::string wrapped(std::string_view words, std::string_view first, std::string_view next, std::size_t width = 100);
 
+/// Throws Error where what was printed so far cannot be written to standard output.
+void flush_stdout();
+
 /// Prints to stderr and ignores errors: a message that nobody can read is no reason to fail.
 template <class... Args>
 void to_stderr(fmt::format_string<Args...> text, Args&&... args) {

@@ -87,8 +87,8 @@ struct RunFolder {
   bool only_prepared() const;
   /// Makes the folder and its subfolders. Throws Error when they cannot be made.
   void create() const;
-  /// Writes what a run is made from, the config last: where it stands, the rest does too. `told` is for origin.json,
-  /// which a run of a study has not. Throws Error.
+  /// Writes what a run is made from, the config last: where it stands, the rest does too. `told` is for origin.json; a
+  /// run of a study has none. Throws Error.
   void begin(const std::string& config, const std::optional<RunOrigin>& told, const Corpus& corpus,
              const TextCodec& codec, const UnknownShares& unknown) const;
   /// Which of these splits are not what they were when the run was begun, a line each. Throws Error where data.json is

@@ -87,9 +87,8 @@ void RunListener::checkpoint(const TrainState& state, bool best) {
   if (!keeps_checkpoints_) return;
   LogPosition position = json_.sync();
   if (config_.train.minutes) position.seconds = all_seconds();
-  const bool planned =
-      state.finished || state.best_update == state.update || state.update % config_.train.checkpoint_every == 0;
-  checkpoints_.save(parameters_, optimizer_, schedule_, state, position.text(), best, !planned);
+  const bool interrupted = !saves_after(state, config_.train);
+  checkpoints_.save(parameters_, optimizer_, schedule_, state, position.text(), best, interrupted);
 }
 
 }  // namespace surd

@@ -32,7 +32,7 @@ struct RunRequest {
   bool alone = false;                      ///< no other process knows of the folder, so that it needs no lock
   /// Whether the run can be resumed or used afterwards. Without them it writes no parameters.
   bool checkpoints = true;
-  std::optional<RunOrigin> origin;                  ///< of a run that begins, but of a run of a study
+  std::optional<RunOrigin> origin;                  ///< of a run that begins; a run of a study has none
   std::function<void(std::uint64_t)> after_update;  ///< called after each update
   /// The processes that train this model together, if there are several. All of them see the folder; the first writes.
   Transport* transport = nullptr;

@@ -12,6 +12,7 @@ namespace surd {
 namespace {
 
 using test::Bench;
+using test::contains;
 using test::Example;
 using test::message_of;
 using test::Model;
@@ -158,6 +159,9 @@ TEST_CASE("options that contradict each other are refused") {
   CHECK(message([](TransformerOptions&) {}).empty());
   CHECK(message([](TransformerOptions& o) { o.embedding.tie = Tie::all; }, 9, 8) ==
         "model: embedding.tie: all needs one vocabulary for both sides; got 9 and 8 tokens");
+  CHECK(contains(message([](TransformerOptions& o) { o.decoder_layers = 0; }),
+                 "model: decoder_layers must be above 0, or nothing reads what the encoder writes; "));
+  CHECK(message([](TransformerOptions& o) { o.encoder_layers = o.decoder_layers = 0; }).empty());
   CHECK(message([](TransformerOptions& o) { o.heads = 3; }) == "model: heads must divide d_model = 16; it is 3");
   CHECK(message([](TransformerOptions& o) { o.heads = 0; }) == "model: heads must be at least 1; got 0");
   CHECK(message([](TransformerOptions& o) { o.dropout = 1; }) == "model: dropout must be in [0, 1); got 1");

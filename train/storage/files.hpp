@@ -80,8 +80,8 @@ std::string read_file(const std::string& path);
 /// writes a temporary file beside it, syncs it, renames it and syncs the folder. Throws Error with the system's reason;
 /// the old file is then as it was, or, where only the last step failed, the new one stands in its place.
 void write_file_atomically(const std::string& path, const std::string& bytes);
-/// The same of several, in less time than one after the other; none has its name before all are synced.
-void write_files_atomically(const std::map<std::string, std::string_view>& bytes_by_path);
+/// The same of several, by their paths, in less time than one after the other; none has its name before all are synced.
+void write_files_atomically(const std::map<std::string, std::string_view>& files);
 
 /// Makes a file that is not there yet; false where one is, which stays as it was. Of several processes, on machines
 /// that share a file system too, one makes it. Throws Error with the system's reason.

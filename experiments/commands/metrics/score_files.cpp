@@ -92,8 +92,9 @@ void print_comparison(const TranslationMetric& metric, const std::vector<System>
 
 }  // namespace
 
-std::string signature_of(const TranslationMetric& metric) {
-  return fmt::format("{}|version:surd-{}", metric.signature(), version());
+std::string signature_of(const TranslationMetric& metric, bool lowercase) {
+  const std::string signature = fmt::format("{}|version:surd-{}", metric.signature(), version());
+  return lowercase ? replace_all(signature, "case:mixed", "case:lc") : signature;
 }
 
 int score_files(const TranslationMetric& metric, const ScoreFilesArguments& arguments) {

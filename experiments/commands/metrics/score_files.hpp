@@ -34,8 +34,8 @@ struct ScoreFilesArguments {
   }
 };
 
-/// The metric's, and the version of the program.
-std::string signature_of(const TranslationMetric& metric);
+/// The metric's, and the version of the program. `lowercase`: of texts that were put into lower case before.
+std::string signature_of(const TranslationMetric& metric, bool lowercase = false);
 
 /// Scores each file, and prints the scores and what the test says of their differences. Returns the exit code.
 int score_files(const TranslationMetric& metric, const ScoreFilesArguments& arguments);

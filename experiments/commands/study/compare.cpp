@@ -13,7 +13,6 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -116,10 +115,9 @@ std::vector<std::string> asked_otherwise(const ComparedStudy& before, const Comp
       lines.push_back("base." + SettingChange{key, value, found->second}.text());
   }
   // Results that were published by an older version do not tell their data.
-  if (before.verdicts.contains("data") && now.verdicts.contains("data"))
-    for (const Json& data : now.verdicts["data"])
-      if (const Json& all = before.verdicts["data"]; std::find(all.begin(), all.end(), data) == all.end())
-        lines.push_back(fmt::format("data: {} -> {}", all.dump(), data.dump()));
+  if (const auto data = before.verdicts.find("data"), data_now = now.verdicts.find("data");
+      data != before.verdicts.end() && data_now != now.verdicts.end() && *data != *data_now)
+    lines.push_back(SettingChange{"data", data->dump(), data_now->dump()}.text());
   return lines;
 }
 

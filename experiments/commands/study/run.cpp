@@ -115,8 +115,9 @@ int study_group_run(const StudyRunArguments& arguments) {
     study.file = file.string();
     study.out = folder + "/" + file.stem().string();
     studies.push_back(study);
-    const Study read = load_study(study.file, study.settings.values, study.quick);
-    if (!StudyFolder(study.out).begun()) expect_decidable(read, study);
+    const bool begun = StudyFolder(study.out).begun();
+    const Study read = load_study(StudySource{study.file, study.settings.values, study.quick, {}, begun});
+    if (!begun) expect_decidable(read, study);
     static_cast<void>(folders_to_reuse(study.reuse.values, StudyFolder(study.out)));
   }
   if (!arguments.dry_run) freeze_group(group, folder);
@@ -135,10 +136,10 @@ int study_group_run(const StudyRunArguments& arguments) {
 }
 
 int run_study(const StudyRunArguments& arguments, bool in_group) {
-  const StudySource source{arguments.file, arguments.settings.values, arguments.quick, {}};
+  const StudyFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out);
+  const StudySource source{arguments.file, arguments.settings.values, arguments.quick, {}, folder.begun()};
   const Study written = load_study(source);
   while_waiting(waiting_for_data, [&] { check_experiments(written); });
-  const StudyFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out);
   expect_folder(folder, written, source, arguments.resume);
   const std::vector<std::string> reuse = folders_to_reuse(arguments.reuse.values, folder);
   if (arguments.dry_run) {

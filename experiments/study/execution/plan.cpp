@@ -37,10 +37,9 @@ std::string path_component(const std::string& text) {
 
 constexpr std::size_t cut_name = 200, longest_name = 255;  // bytes; no more is a name to most file systems
 
-/// Cuts a text that is longer than `longest`, to what leaves room for a suffix. What was cut ends in `end`, so that
-/// names stay different.
-std::string at_most(std::size_t longest, const std::string& text, const std::string& end) {
-  return text.size() <= longest ? text : fmt::format("{}~{}", text.substr(0, cut_name), end);
+/// The beginning of a name, with room for a suffix, and `end`, so that names that are cut stay different.
+std::string cut(const std::string& name, const std::string& end) {
+  return fmt::format("{}~{}", name.substr(0, cut_name), end);
 }
 
 bool same_value(const std::string& a, const std::string& b) {
@@ -224,9 +223,9 @@ std::string PlannedRun::id(const Study& study) const {
     changed +=
         fmt::format("{}{}={}", changed.empty() ? "" : ",", path_component(change.key), path_component(change.value));
   }
-  changed = at_most(longest_name, changed, hash_of(changed));
-  return fmt::format("{}/{}seed-{}", at_most(cut_name, name.empty() ? "alone" : name, std::to_string(arm)),
-                     changed.empty() ? "" : changed + "/", seed);
+  if (name.size() > cut_name) name = cut(name, std::to_string(arm));
+  if (changed.size() > longest_name) changed = cut(changed, hash_of(changed));
+  return fmt::format("{}/{}seed-{}", name.empty() ? "alone" : name, changed.empty() ? "" : changed + "/", seed);
 }
 
 std::vector<std::vector<Change>> joint_settings(const Tuning& tuning) {

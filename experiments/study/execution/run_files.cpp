@@ -81,6 +81,21 @@ JsonObject outcome_of(const std::string& run) {
   return {text, file, way_out};
 }
 
+/// What outcome.json says of a run: all of its result but what it left in other files.
+RunResult ended_run(const JsonObject& outcome) {
+  RunResult result;
+  const std::string status = outcome.text("status");
+  const auto names = names_of(result.status);
+  const auto name = std::find(names.begin(), names.end(), status);
+  outcome.require(name != names.end(), "'status' is none of {}", fmt::join(names, ", "));
+  result.status = static_cast<RunResult::Status>(name - names.begin());
+  result.message = outcome.text("message");
+  result.updates = outcome.count("updates");
+  result.vocabulary = outcome.count("vocabulary");
+  if (outcome.has("reused_from")) result.reused_from = outcome.text("reused_from");
+  return result;
+}
+
 /// The evaluations of a summary on further splits.
 std::map<std::string, EvaluationRecord> splits_of(const JsonObject& summary) {
   std::map<std::string, EvaluationRecord> splits;
@@ -142,20 +157,7 @@ void write_outcome(const std::string& run, RunResult::Status status, const std::
   write_file_atomically(run + "/outcome.json", text_of(json));
 }
 
-RunResult read_outcome(const std::string& run) {
-  const JsonObject outcome = outcome_of(run);
-  RunResult result;
-  const std::string status = outcome.text("status");
-  const auto names = names_of(result.status);
-  const auto name = std::find(names.begin(), names.end(), status);
-  outcome.require(name != names.end(), "'status' is none of {}", fmt::join(names, ", "));
-  result.status = static_cast<RunResult::Status>(name - names.begin());
-  result.message = outcome.text("message");
-  result.updates = outcome.count("updates");
-  result.vocabulary = outcome.count("vocabulary");
-  if (outcome.has("reused_from")) result.reused_from = outcome.text("reused_from");
-  return result;
-}
+RunResult read_outcome(const std::string& run) { return ended_run(outcome_of(run)); }
 
 bool logs_unchanged(const std::string& run) {
   const JsonObject outcome = outcome_of(run);
@@ -173,7 +175,7 @@ bool logs_unchanged(const std::string& run) {
 
 RunResult read_result(const std::string& run, bool with_probe) {
   const JsonObject outcome = outcome_of(run);
-  RunResult result = read_outcome(run);
+  RunResult result = ended_run(outcome);
   if (const auto text = left_by_run(run, metrics_file, outcome))
     result.metrics = decode_metrics(*text, run + "/" + metrics_file);
   const bool finished = result.status == RunResult::Status::finished;

@@ -240,8 +240,9 @@ std::unordered_set<std::string> StudyFolder::ended() const {
 std::vector<Fingerprint> StudyFolder::data_read() const {
   std::vector<Fingerprint> read;
   for (const std::string& name : is_folder(data()) ? names_in(data()) : std::vector<std::string>()) {
+    if (name.find('.') != std::string::npos) continue;  // one that is being written
     const std::string file = data() + "/" + name + "/data.json";
-    if (path_exists(file)) read.push_back(parse_fingerprint(read_file(file), file));
+    read.push_back(parse_fingerprint(read_file(file), file));
   }
   return read;
 }

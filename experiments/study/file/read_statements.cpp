@@ -3,6 +3,7 @@
 #include "experiments/study/statistics/formula.hpp"
 
 #include <algorithm>
+#include <regex>
 
 namespace surd {
 namespace {
@@ -32,17 +33,27 @@ std::string circle_from(const Study& study, const std::string& from, const std::
   return "";
 }
 
-/// Whether a formula has a '=' that compares nothing, which muParser takes for an assignment, or a comma outside of
-/// brackets.
-bool assigns(const std::string& formula) {
-  int depth = 0;
+/// Why muParser takes a formula for something else than it says to a reader; "" where it does not. Of a study that was
+/// `begun` it is too late for what is only unwise.
+std::string misread(const std::string& formula, bool begun) {
+  std::vector<bool> compared = {false};  // whether a comparison stands before this place, in each bracket around it
   for (std::size_t i = 0; i < formula.size(); ++i) {
-    const char before = i > 0 ? formula[i - 1] : ' ', after = i + 1 < formula.size() ? formula[i + 1] : ' ';
-    depth += formula[i] == '(' ? 1 : formula[i] == ')' ? -1 : 0;
-    if (formula[i] == ',' && depth == 0) return true;
-    if (formula[i] == '=' && after != '=' && std::string("=<>!").find(before) == std::string::npos) return true;
+    const char c = formula[i], before = i > 0 ? formula[i - 1] : ' ',
+               after = i + 1 < formula.size() ? formula[i + 1] : ' ';
+    const bool assigns = c == '=' && after != '=' && std::string("=<>!").find(before) == std::string::npos;
+    if (assigns || (c == ',' && compared.size() == 1))
+      return "must be one expression, without '=' and without ',' outside of brackets";
+    if (c == '(') compared.push_back(false);
+    if (c == ')' && compared.size() > 1) compared.pop_back();
+    if (std::string("&|?:,").find(c) != std::string::npos) compared.back() = false;
+    if (c != '<' && c != '>' && (c != '=' || (before != '=' && before != '!'))) continue;
+    if (compared.back() && !begun)
+      return "of two comparisons in a row the second would take the first one's 0 or 1; write a < b && b < c";
+    compared.back() = true;
   }
-  return false;
+  if (!begun && std::regex_search(formula, std::regex(R"(\blog\s*\()")))
+    return "log is the natural logarithm to some and that of base 10 to others; write ln, log10 or log2";
+  return "";
 }
 
 }  // namespace
@@ -126,8 +137,8 @@ void StudyReader::check_claims(const Study& study) {
 
 std::optional<StudyReader::Names> StudyReader::names_of_expression(const std::string& formula, const Origin& origin,
                                                                    const std::string& path) {
-  if (assigns(formula)) {
-    add(origin, path, "must be one expression, without '=' and without ',' outside of brackets");
+  if (const std::string why = misread(formula, source_.begun); !why.empty()) {
+    add(origin, path, why);
     return std::nullopt;
   }
   try {

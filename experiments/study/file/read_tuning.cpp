@@ -75,7 +75,7 @@ void StudyReader::read_tuning(Study& study) {
     const YamlNode* list = node->find("axes");
     const Origin origin = list != nullptr && i < list->children.size() ? list->children[i].origin : node->origin;
     TuningAxis read{axis.name, axis.key, rising_numbers(axis.values, path + ".values"), axis.extensions, origin};
-    const bool asked = axis.extensions > 0 && list != nullptr && i < list->children.size() &&
+    const bool asked = !source_.begun && axis.extensions > 0 && list != nullptr && i < list->children.size() &&
                        list->children[i].find("extensions") != nullptr;
     const bool single = read.values.size() == 1, jointly = tuning.search == TuningSearch::jointly;
     require(!asked || !jointly, origin, path + ".extensions",

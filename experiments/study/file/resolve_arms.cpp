@@ -227,11 +227,16 @@ void StudyReader::resolve_arms(Study& study) {
 void StudyReader::check_settings(const Study& study) {
   for (const std::string& setting : source_.settings) {
     const std::string key = setting.substr(0, setting.find('='));
-    const auto sets = [&](const Arm& arm) {
-      return std::any_of(arm.set.begin(), arm.set.end(), [&](const Change& change) { return change.key == key; });
+    const auto sets = [&](const Change& change) {
+      if (change.key == key) return true;
+      if (key.rfind(change.key + ".", 0) != 0) return false;
+      const YamlDocument value = YamlDocument::parse("value: " + change.value, "");  // maybe a mapping
+      return settings_of(value.root()).count("value" + key.substr(change.key.size())) > 0;
     };
-    require(!std::all_of(study.arms.begin(), study.arms.end(), sets), {"--set " + setting, 0, 0, 0}, key,
-            "every arm sets it itself; leave the option out, or change the study");
+    const auto arm_sets = [&](const Arm& arm) { return std::any_of(arm.set.begin(), arm.set.end(), sets); };
+    require(!std::all_of(study.arms.begin(), study.arms.end(), arm_sets), {"--set " + setting, 0, 0, 0}, key,
+            fmt::format("every arm of {} sets it itself; leave the option out, or change the study",
+                        source_.file.string()));
   }
 }
 

@@ -31,9 +31,9 @@ StudyValues::Cell StudyValues::cell(const MetricSpec& metric, std::size_t arm, R
                                     std::uint64_t seed) const {
   if (!metric.metric->of_tuning()) {
     const auto [gap, result] = run(arm, regime, seed);
-    if (gap != Gap::none) return {gap, {}};
+    if (gap != Gap::none) return {gap, {}, result};
     const auto value = metric_value(study_, metric, arm, *result);
-    return value ? Cell{Gap::none, *value} : Cell{Gap::unrecorded, {}};
+    return value ? Cell{Gap::none, *value, result} : Cell{Gap::unrecorded, {}, result};
   }
   expect(study_.tuning.has_value(), "metric", "'{}' needs a tuning, and the study has none", metric.name);
   if (const auto value = metric_of_tuning(study_, metric, tuned_[arm], seed, known_)) return {Gap::none, *value};
@@ -72,7 +72,7 @@ std::optional<MetricValue> Tally::value(const MetricSpec& metric, std::size_t ar
   note({arm, regime, seed}, cell.gap);
   if (cell.gap != StudyValues::Gap::none) return std::nullopt;
   if (!cell.value.known()) censored_.insert({arm, regime, seed});
-  if (!metric.metric->of_tuning()) note_end({arm, regime, seed}, values_.run(arm, regime, seed).second);
+  note_end({arm, regime, seed}, cell.run);
   return cell.value;
 }
 

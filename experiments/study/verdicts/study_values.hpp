@@ -18,6 +18,7 @@ class StudyValues {
   struct Cell {
     Gap gap = Gap::none;
     MetricValue value;
+    const RunResult* run = nullptr;  ///< that it is of; null where it is of a tuning, or missing
   };
 
   StudyValues(const Study& study, const KnownResults& known);

@@ -129,7 +129,14 @@ TEST_CASE("'set' of a study goes over what levels and presets say, below the tun
       ConfigError);
   CHECK_THROWS_WITH_AS(
       file.load("title: T\nbase: {}\naxes: [{name: d, key: model.d_model, values: [16, 32]}]\n", {"model.d_model=64"}),
-      "--set model.d_model=64: every arm sets it itself; leave the option out, or change the study", ConfigError);
+      ("--set model.d_model=64: every arm of " + file.directory.path("study.yaml") +
+       " sets it itself; leave the option out, or change the study")
+          .c_str(),
+      ConfigError);
+  const std::string nested = "title: T\nbase: {}\narms: [{name: a, set: {model: {d_model: 32}}}]\n";
+  CHECK_THROWS_AS(file.load(nested, {"model.d_model=64"}), ConfigError);
+  CHECK_NOTHROW(file.load(nested, {"model.dropout=0.5"}));
+  CHECK_NOTHROW(load_study(StudySource{file.write(nested), {"model.d_model=64"}, false, {}, true}));  // it is too late
   const std::string ties =
       "title: T\nbase: {}\narms: [{name: a, preset: t5}, {name: b, set: {model.embedding.tie: none}}]\n";
   CHECK_THROWS_AS(file.load(ties, {"model.embedding.tie=decoder"}), ConfigError);

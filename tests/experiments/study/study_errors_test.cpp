@@ -19,6 +19,9 @@ using namespace surd::test;
 
 TEST_CASE("what is wrong with a study is told with its place and a way out") {
   const std::string good = study_rest, tuning = study_tuning;
+  const auto expression = [](const std::string& formula) {
+    return "metrics: [{name: x, kind: expression, formula: '" + formula + "'}]\n";
+  };
   const auto tuned = [&](const std::string& axis) {
     return good + "tuning: {metric: loss, axes: [{name: a, " + axis + "}]}\n";
   };
@@ -141,6 +144,11 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {"axes: [{name: a, key: optimizer.learning_rate, values: [0.1, 0.2]}]\nmetrics: [{name: loss}]\n" + tuning,
        "the arms 'a=0.1' and 'a=0.2' differ in what is tuned alone, so tuned they are the same"},
       {"metrics: [{name: x, kind: expression, formula: \"1\\0 + 1\"}]\n", "has a character of code 0; remove it"},
+      {expression("16 < V < 20"), "metrics[0].formula: of two comparisons in a row the second would take"},
+      {expression("16 < (V + 1) <= 20"), "of two comparisons in a row"},
+      {expression("V + 2 * (1 < sqrt(V) < 20)"), "of two comparisons in a row"},
+      {expression("2 < V == 1"), "of two comparisons in a row"},
+      {expression("log (V)"), "metrics[0].formula: log is the natural logarithm to some"},
       {good + tuning + "  seed: 3\n", "study.yaml:23:3: tuning.seed: unknown key; did you mean 'seeds'?"},
       {"seeds: [1002]\nmetrics: [{name: loss}]\n" + tuning, "tuning.seeds: 1002 is a seed of the study too"},
       {"metrics: [{name: los}]\n" + tuning, "tuning.metric: there is no metric 'loss'; did you mean 'los'?"},
@@ -246,6 +254,11 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
   const StudyFile begun;  // with a grid that can grow too far, by a version that did not look
   const std::string file = begun.write(StudyFile::whole(tuned("key: optimizer.beta2, values: [0.9, 0.99]")));
   CHECK(load_study(StudySource{file, {}, false, {}, true}).tuning->axes[0].extensions == 2);
+  for (const char* clear : {"16 < V && V < 120 || V > 3", "(16 < V) < 20", "V >= 16 ? (V < 2) : V < 3", "log10(V) > 1",
+                            "min(V < 3, 2 > 1)", "2 < V && (3 != V) == 1"})
+    CHECK(complaint(StudyFile::whole(expression(clear))).empty());
+  const std::string misread = begun.write(StudyFile::whole(expression("log(16 < V < 20)")));
+  CHECK(load_study(StudySource{misread, {}, false, {}, true}).metrics.size() == 1);
   CHECK(contains(complaint("title: T\n"), "base: is required; it may be {}"));
   CHECK(contains(complaint("title: T\nbase: {optimizer: {learning_rate: 3e-3 / d}}\n"
                            "axes: [{name: d, key: model.d_model, values: [16, 32]}]\n"),

@@ -49,6 +49,10 @@ TEST_CASE("published results are all that a report needs") {
   REQUIRE(reported.exit_code == 0);
   CHECK(contains(reported.output, "results/deep/report.html"));
   CHECK(text_in(read_file(results + "/report.html")) == text_in(read_file(out + "/report.html")));
+  const StudyRun other(StudyFile::whole("seeds: 1\n"));
+  REQUIRE(other.run("other", "--anyway").exit_code == 0);
+  REQUIRE(program("study publish " + other.directory.path("other") + " --out " + results).exit_code == 0);
+  CHECK_FALSE(fs::exists(results + "/report.html"));  // that of other results
 }
 
 TEST_CASE("two times a study are compared statement by statement") {

@@ -164,6 +164,12 @@ TEST_CASE("one that was written because the run was interrupted is gone on from,
   CHECK(update_of(read_safetensors(checkpoints.last_path()), "") == 13);
   run.save(checkpoints, 15);
   CHECK(files_in(directory.path()) == Files{"update-00000010.safetensors", "update-00000015.safetensors"});
+
+  run.save(checkpoints, 18, false, true);
+  damage(checkpoints.last_path());
+  CHECK(loaded.resume(checkpoints)->state.update == 15);
+  run.save(checkpoints, 16, false, true);
+  CHECK(files_in(directory.path()) == Files{"update-00000015.safetensors", "update-00000016.interrupted.safetensors"});
 }
 
 TEST_CASE("a damaged latest is passed over, loudly") {

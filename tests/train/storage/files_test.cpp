@@ -2,6 +2,7 @@
 
 #include "autograd/base/error.hpp"
 #include "tests/data/temporary_directory.hpp"
+#include "tests/train/storage/failing_calls.hpp"
 
 #include <doctest/doctest.h>
 
@@ -42,6 +43,24 @@ TEST_CASE("a folder that finds its name taken stays, whatever the file system ca
     CHECK_THROWS_AS(rename_folder(own, empty), Error);
   }
   CHECK(path_exists(own));
+}
+
+TEST_CASE(
+    "of several files none has its name before all are synced, and where one cannot be, nothing is left of them") {
+  const TemporaryDirectory directory;
+  make_folders(directory.path("in"));
+  const std::string a = directory.path("a"), b = directory.path("in/b");
+  const std::map<std::string, std::string_view> files = {{a, "first"}, {b, "second"}};
+  for (std::size_t at = 0; at < 2; ++at) {
+    test::FailingCalls failing(test::Call::sync, at, test::Failure::input_output);
+    const ReplacedSystemCalls replaced(failing);
+    CHECK_THROWS_AS(write_files_atomically(files), Error);
+    CHECK(names_in(directory.path()) == std::vector<std::string>{"in"});
+    CHECK(names_in(directory.path("in")).empty());
+  }
+  write_files_atomically(files);
+  CHECK(read_file(a) == "first");
+  CHECK(read_file(b) == "second");
 }
 
 TEST_CASE("a folder appears with all that is written to it, or not at all") {

@@ -84,7 +84,7 @@ class UpdateTimer : public TrainListener {
   double of_run(const TrainOptions& options) const {
     const double update = updates_ > 1 ? (last_ - first_) / static_cast<double>(updates_ - 1) : 0;
     const auto updates = static_cast<double>(options.updates);
-    return first_ + (updates - 1) * update + (1 + updates / static_cast<double>(options.evaluate_every)) * evaluation_;
+    return first_ + (updates - 1) * update + updates / static_cast<double>(options.evaluate_every) * evaluation_;
   }
 
  private:
