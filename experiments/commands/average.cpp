@@ -27,8 +27,7 @@ struct AverageArguments {
     f("run", run, "folder of a run");
     f("last", last,
       "average so many of the latest checkpoints, of an interrupted run the one written then too; "
-      "train.keep_checkpoints "
-      "says how many a run keeps",
+      "train.keep_checkpoints says how many a run keeps",
       at_least(1), Unit{"checkpoints"});
     f("checkpoint", checkpoint, "average these instead: best, last or files, each given by an option of its own",
       Unit{"checkpoint"});

@@ -187,10 +187,8 @@ void StudyReader::check_set_twice() {
     for (const auto& [path, origin] : leaves_of(level.set)) check(path, origin);
   };
   for (const auto& [path, origin] : leaves_of(fields_.quick.set)) check(path, origin);
-  for (const std::string& setting : source_.settings) {
-    const std::string key = setting.substr(0, setting.find('='));
-    check(key, {"--set " + setting, 0, 0, 0});
-  }
+  for (const std::string& setting : source_.settings)
+    check(setting.substr(0, setting.find('=')), {"--set " + setting, 0, 0, 0});
   for (const LevelFields& level : fields_.arms) check_level(level);
   for (std::size_t i = 0; i < fields_.axes.size(); ++i) {
     check(fields_.axes[i].key, element("axes", i));
