@@ -76,18 +76,18 @@ double self_test_error() {
     const auto a = draw(c.m * c.k, 0), b = draw(c.k * c.n, 1 << 20), start = draw(c.m * c.n, 2 << 20);
     for (const Transpose ta : {Transpose::no, Transpose::yes}) {
       for (const Transpose tb : {Transpose::no, Transpose::yes}) {
-        const bool turn_a = ta == Transpose::yes, turn_b = tb == Transpose::yes;
-        const std::size_t lda = turn_a ? c.m : c.k, ldb = turn_b ? c.k : c.n;
+        const bool transpose_a = ta == Transpose::yes, transpose_b = tb == Transpose::yes;
+        const std::size_t lda = transpose_a ? c.m : c.k, ldb = transpose_b ? c.k : c.n;
         auto result = start, ours = start;
         library_gemm(ta, tb, c.m, c.n, c.k, Real(1.5), a.data(), lda, b.data(), ldb, Real(0.5), result.data(), c.n);
-        kernels::gemm(turn_a, turn_b, c.m, c.n, c.k, Real(1.5), a.data(), lda, b.data(), ldb, Real(0.5), ours.data(),
-                      c.n);
+        kernels::gemm(transpose_a, transpose_b, c.m, c.n, c.k, Real(1.5), a.data(), lda, b.data(), ldb, Real(0.5),
+                      ours.data(), c.n);
         for (std::size_t i = 0; i < c.m; ++i) {
           for (std::size_t j = 0; j < c.n; ++j) {
             double exact = 0;
             for (std::size_t l = 0; l < c.k; ++l)
-              exact +=
-                  static_cast<double>(a[turn_a ? l * lda + i : i * lda + l]) * b[turn_b ? j * ldb + l : l * ldb + j];
+              exact += static_cast<double>(a[transpose_a ? l * lda + i : i * lda + l]) *
+                       b[transpose_b ? j * ldb + l : l * ldb + j];
             exact = 1.5 * exact + 0.5 * start[i * c.n + j];
             for (const Real value : {result[i * c.n + j], ours[i * c.n + j]}) {
               const double error = std::fabs(value - exact) / static_cast<double>(c.k);

@@ -11,8 +11,8 @@
 /// Which matrix products kernels::gemm computes, because it is the faster, and which the library: a table by processor.
 namespace surd::blas {
 
-/// Those of one kind that are the kernel's: with so many rows of A in memory or more (m, or k if A is turned), and so
-/// many multiplications (m n k) or fewer.
+/// Those of one kind that are the kernel's: with so many rows of A in memory or more (m, or k if A is transposed), and
+/// so many multiplications (m n k) or fewer.
 struct KernelShare {
   std::size_t least_rows, most_multiplications;
 
@@ -35,7 +35,7 @@ struct ProcessorKind {
   std::string_view core;      ///< what OpenBLAS takes the processor for
 };
 
-/// The kernel's share of each kind of products. NN: neither matrix is turned, as in the gradient of a linear map's
+/// The kernel's share of each kind of products. NN: neither matrix is transposed, as in the gradient of a linear map's
 /// input. NT: B is, as in the map. TN: A is, as in the gradient of its weight. Few rows: NT with no more than
 /// kernels::few_rows(), as in the map when a sentence is decoded, which a kernel of its own computes.
 struct ProductRules {

@@ -1,6 +1,7 @@
 #include "autograd/tape.hpp"
 
 #include "autograd/kernels/elementwise.hpp"
+#include "autograd/profile.hpp"
 
 #include <algorithm>
 

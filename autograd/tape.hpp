@@ -2,7 +2,6 @@
 
 #include "autograd/base/random.hpp"
 #include "autograd/parameter.hpp"
-#include "autograd/profile.hpp"
 #include "autograd/ragged_rows.hpp"
 #include "autograd/tensor.hpp"
 
@@ -95,7 +94,16 @@ class Inputs {
   const Variable* end_;
 };
 
+class Profile;
+
 struct TapeArguments {
+  /// Forward alone, as a finished model computes.
+  static TapeArguments inference() {
+    TapeArguments arguments;
+    arguments.record = arguments.training = false;
+    return arguments;
+  }
+
   bool record = true;      ///< false: forward only, nothing is kept for backward
   bool training = true;    ///< false: dropout passes its input through
   std::uint64_t seed = 0;  ///< with `step`, of the random streams of this pass
@@ -237,7 +245,7 @@ class Tape {
     std::shared_ptr<const RaggedRows> rows;  ///< see InRows
     bool first_use = false;                  ///< of a parameter in this pass, where gradient_done is told
     std::size_t parameter = 0;
-    // The closure lives in a pool block: no call of the system's allocator in the steady state.
+    // The closure lives in a pool block, which costs no call of the system's allocator.
     void* closure = nullptr;
     void (*invoke)(void*, BackwardPass&) = nullptr;
     void (*destroy)(void*) = nullptr;

@@ -166,7 +166,8 @@ std::vector<Batch> evaluation_batches(const std::vector<SentencePair>& pairs, st
   sort_by_length(order.begin(), order.end(), pairs);
   std::vector<Batch> batches;
   for (auto begin = order.begin(); begin != order.end();) {
-    const auto end = begin + std::min<std::ptrdiff_t>(order.end() - begin, static_cast<std::ptrdiff_t>(batch_size));
+    const auto left = static_cast<std::size_t>(order.end() - begin);
+    const auto end = begin + static_cast<std::ptrdiff_t>(std::min(left, batch_size));
     batches.push_back(make_batch(pairs, {begin, end}));
     begin = end;
   }

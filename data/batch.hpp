@@ -1,6 +1,6 @@
 #pragma once
 
-#include "data/dataset.hpp"
+#include "data/sentence_pair.hpp"
 
 #include <cstddef>
 #include <vector>

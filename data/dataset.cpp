@@ -66,14 +66,14 @@ class TrainingSide {
  private:
   /// A short token that was looked up.
   struct Recent {
-    std::uint64_t token = 0;  // its bytes, behind their number; 0: none yet
+    std::uint64_t token = 0;  // its bytes, behind their number and one; 0: none yet
     TokenId number = 0;
   };
 
   TokenId number_of(std::string_view token) {
     // Every token of a corpus passes here, and most are short and frequent.
     if (token.size() >= sizeof(Recent::token)) return number_in_table(token);
-    std::uint64_t bytes = token.size();
+    std::uint64_t bytes = token.size() + 1;
     for (const char c : token) bytes = bytes << 8 | static_cast<unsigned char>(c);
     constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15;  // Knuth, The Art of Computer Programming 3, 6.4
     Recent& recent = recent_[bytes * golden_ratio >> (64 - recent_bits)];
@@ -191,19 +191,25 @@ TextCodec TextCodec::build(const Corpus& corpus, std::vector<SentencePair>& pair
 }
 
 TextCodec TextCodec::load(const std::string& directory, const TextFormat& format) {
-  const auto tokenizer = [&](const std::string& side) -> SharedTokenizer {
-    std::shared_ptr<Tokenizer> made = format.tokenizer();
-    const std::string path = directory + "/" + side + ".model";
-    if (!made->learns()) return made;
+  const auto read = [](const auto& load) {
     try {
-      made->load(read_bytes(path), path);
+      return load();
     } catch (const Error& error) {
       throw Error(fmt::format("{}; put the file back, or train again into another folder", error.what()));
     }
+  };
+  const auto tokenizer = [&](const std::string& side) -> SharedTokenizer {
+    std::shared_ptr<Tokenizer> made = format.tokenizer();
+    const std::string path = directory + "/" + side + ".model";
+    if (made->learns()) read([&] { made->load(read_bytes(path), path); });
     return made;
   };
-  return {format, tokenizer("source"), tokenizer("target"), Vocabulary::load(directory + "/source.txt"),
-          Vocabulary::load(directory + "/target.txt")};
+  const std::string source = directory + "/source.txt", target = directory + "/target.txt";
+  Vocabulary of_source = read([&] { return Vocabulary::load(source); });
+  Vocabulary of_target = read([&] { return Vocabulary::load(target); });
+  expect(!format.shared_vocabulary || of_source == of_target, target,
+         "differs from {}, and the two are one vocabulary; put back the one that was changed", source);
+  return {format, tokenizer("source"), tokenizer("target"), std::move(of_source), std::move(of_target)};
 }
 
 std::map<std::string, std::string> TextCodec::files() const {

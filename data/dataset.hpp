@@ -1,5 +1,6 @@
 #pragma once
 
+#include "data/sentence_pair.hpp"
 #include "data/task.hpp"
 #include "data/vocabulary.hpp"
 
@@ -10,14 +11,6 @@
 #include <vector>
 
 namespace surd {
-
-/// A sentence and its translation, as ids.
-struct SentencePair {
-  std::vector<TokenId> source;  ///< ends in eos; empty where the corpus is of texts alone
-  std::vector<TokenId> target;  ///< neither bos nor eos: a batch adds them
-  /// The target as text where the vocabulary lacks one of its tokens; "" where the ids tell all of it.
-  std::string target_text = {};
-};
 
 /// Shares of tokens that are not in the vocabulary, in [0, 1]; eos is not counted, and no tokens are a share of 0.
 struct UnknownShare {

@@ -1,5 +1,6 @@
 #include "data/sentence_piece.hpp"
 
+#include "autograd/base/counted.hpp"
 #include "data/lines.hpp"
 #include "data/text.hpp"
 
@@ -137,8 +138,8 @@ void LearnedPieces::learn(const std::vector<std::string>& lines) {
   Lines sentences(lines);
   std::string model;
   const auto status = sentencepiece::SentencePieceTrainer::Train(settings, &sentences, &model);
-  expect_option(status.ok(), "task.subwords.size", "SentencePiece cannot learn {} pieces from {} lines: {}",
-                options_.size, lines.size(), in_our_terms(status.message()));
+  expect_option(status.ok(), "task.subwords.size", "SentencePiece cannot learn {} pieces from {}: {}", options_.size,
+                counted(lines.size(), "line"), in_our_terms(status.message()));
   load(model, "what SentencePiece has learned");
 }
 

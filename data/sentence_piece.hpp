@@ -37,7 +37,8 @@ struct LearnedPiecesOptions {
   bool byte_fallback = false;
 
   void fields(Fields& f) {
-    f("size", size, "pieces to learn, <unk> included", between(2, 1e6), Unit{"pieces"});
+    f("size", size, "pieces to learn, <unk> included; fewer where the text has no more", between(2, 1e6),
+      Unit{"pieces"});
     f("coverage", coverage,
       "share of the characters of the training split that get a piece; 0.9995 where there are thousands of them",
       Range{0.98, 1});

@@ -64,7 +64,8 @@ Vocabulary Vocabulary::build(const TokenCounts& counts, const VocabularyOptions&
 
 Vocabulary Vocabulary::build(const std::vector<std::vector<std::string>>& sentences, const VocabularyOptions& options) {
   TokenCounts counts;
-  for (const auto& sentence : sentences) count_tokens(sentence, counts);
+  for (const auto& sentence : sentences)
+    for (const std::string& token : sentence) ++counts[token];
   return build(counts, options);
 }
 
@@ -117,10 +118,6 @@ Vocabulary Vocabulary::load(const std::string& path) {
                             fmt::join(special_tokens(), ", ")));
   }
   return vocabulary;
-}
-
-void count_tokens(const std::vector<std::string>& tokens, TokenCounts& counts) {
-  for (const std::string& token : tokens) ++counts[token];
 }
 
 }  // namespace surd

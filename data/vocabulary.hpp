@@ -76,7 +76,4 @@ class Vocabulary {
   std::unordered_map<std::string, TokenId> ids_;  // without the special tokens, which no text can name
 };
 
-/// Adds a sentence's tokens to `counts`.
-void count_tokens(const std::vector<std::string>& tokens, TokenCounts& counts);
-
 }  // namespace surd

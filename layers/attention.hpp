@@ -119,9 +119,9 @@ struct MultiHeadOptions {
   ProjectionBiases bias = true;
   InitOptions init = {};
   bool init_fused = false;
-  Deviation output_gain = Deviation::constant(1);
-  Deviation bias_std = Deviation::constant(0);
-  Deviation output_bias_std = Deviation::constant(0);
+  FixedScale output_gain = FixedScale::constant(1);
+  FixedScale bias_std = FixedScale::constant(0);
+  FixedScale output_bias_std = FixedScale::constant(0);
 
   void fields(Fields& f) {
     f("scale", scale,
@@ -149,7 +149,7 @@ struct MultiHeadOptions {
       When{init.xavier(), "init.distribution is xavier_normal or xavier_uniform"});
     output_gain_field(f, "output_gain", output_gain,
                       "factor on the initial output projection alone, over the sub-layers of the stack: GPT-2 has "
-                      "inv_sqrt_dim, 1/sqrt(2 layers), fairseq sqrt(2)");
+                      "inv_sqrt_dim, 1/sqrt(2 layers), fairseq sqrt(2); above 0");
     bias_std_field(f, "bias_std", bias_std,
                    "standard deviation of the initial biases of queries, keys and values, uniform, over the fan-in",
                    When{bias.query || bias.key || bias.value, "bias names query, key or value"});

@@ -24,8 +24,7 @@ CheckDecodingResult check_decoding(const Transformer& model, std::size_t vocabul
     target_lengths.push_back(shorter_by(2 * b));  // nothing that takes one for the other passes
   }
 
-  TapeArguments forward_only;
-  forward_only.record = forward_only.training = false;
+  const TapeArguments forward_only = TapeArguments::inference();
   Tape tape(forward_only), ragged_tape(forward_only), stepping(forward_only);
   const Tokens sources{source, batch, length}, targets{target, batch, length};
   const Variable whole = model.hidden(tape, sources, lengths, targets);

@@ -34,7 +34,7 @@ struct EmbeddingOptions {
   bool norm = false;
   double norm_epsilon = 1e-5;
   bool output_bias = false;
-  Deviation output_bias_std = Deviation::constant(0);
+  FixedScale output_bias_std = FixedScale::constant(0);
 
   void fields(Fields& f) {
     f("tie", tie,

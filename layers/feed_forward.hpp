@@ -26,8 +26,8 @@ struct PositionWiseOptions {
   InitOptions init = {};
   bool bias = true;
   double inner_gain = 1;
-  Deviation outer_gain = Deviation::constant(1);
-  Deviation bias_std = Deviation::constant(0);
+  FixedScale outer_gain = FixedScale::constant(1);
+  FixedScale bias_std = FixedScale::constant(0);
 
   void fields(Fields& f) {
     f("width", width, "width of the hidden layer", between(1, 1'000'000));
@@ -39,7 +39,7 @@ struct PositionWiseOptions {
     output_gain_field(
         f, "outer_gain", outer_gain,
         "factor on those of the last map alone, over the sub-layers of the stack: GPT-2 has inv_sqrt_dim, "
-        "1/sqrt(2 layers)");
+        "1/sqrt(2 layers); above 0");
     bias_std_field(f, "bias_std", bias_std, "standard deviation of the initial biases, uniform, over the fan-in",
                    When{bias, "bias is true"});
   }

@@ -10,8 +10,8 @@ struct GatedOptions {
   double dropout = 0;
   bool bias = false;
   InitOptions init = {};
-  Deviation outer_gain = Deviation::constant(1);
-  Deviation bias_std = Deviation::constant(0);
+  FixedScale outer_gain = FixedScale::constant(1);
+  FixedScale bias_std = FixedScale::constant(0);
 
   void fields(Fields& f) {
     f("width", width, "width of the hidden layer; there are three maps, so 2/3 of position_wise's has as many weights",
@@ -23,7 +23,7 @@ struct GatedOptions {
     f("bias", bias, "whether the three maps have a bias; the paper has none");
     f("init", init, "initial weights of the three maps");
     output_gain_field(f, "outer_gain", outer_gain,
-                      "factor on those of the last map alone, over the sub-layers of the stack");
+                      "factor on those of the last map alone, over the sub-layers of the stack; above 0");
     bias_std_field(f, "bias_std", bias_std, "standard deviation of the initial biases, uniform, over the fan-in",
                    When{bias, "bias is true"});
   }

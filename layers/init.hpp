@@ -10,8 +10,9 @@
 
 namespace surd {
 
-/// Fills a new parameter. Element i is a function of draw i of the stream alone, and the draws are scaled last, so that
-/// two rules that differ by a factor give values that differ by exactly that factor.
+/// Fills a new parameter. Element i is a function of draw i of the stream alone (with unit_rows: of the draws of its
+/// row), and the draws are scaled last, so that two rules that differ by a factor give values that differ by that
+/// factor, but for their rounding.
 using Initializer = std::function<void(Tensor&, const random::Stream&)>;
 
 Initializer constant(double value);
@@ -25,13 +26,13 @@ std::vector<std::string> names_of(Distribution);
 /// How a matrix [rows, columns] starts.
 struct InitOptions {
   Distribution distribution = Distribution::xavier_uniform;
-  Deviation std = Scale::Rule::inv_sqrt_dim;
+  FixedScale std = Scale::Rule::inv_sqrt_dim;
   double gain = 1;
 
   bool xavier() const {
     return distribution == Distribution::xavier_normal || distribution == Distribution::xavier_uniform;
   }
-  static InitOptions normal(const Deviation& std) { return {Distribution::normal, std, 1}; }
+  static InitOptions normal(const FixedScale& std) { return {Distribution::normal, std, 1}; }
 
   void fields(Fields& f) {
     const bool free = distribution == Distribution::normal || distribution == Distribution::uniform;

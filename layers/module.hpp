@@ -35,6 +35,9 @@ class Scope {
   /// The same for one that several modules share: the first to ask makes it. Throws Error where the shape differs.
   Parameter& shared_parameter(std::string_view name, const Shape& shape, const Initializer& initializer) const;
 
+  /// Whether parameters are only counted here: what is slow to compute, or large, is not needed then.
+  bool only_counts() const { return parameters_->only_counts(); }
+
   /// Every factor by name with its resolved value, ("embedding", "x8 = sqrt(64)"), for a run's first lines. A layer
   /// declares its own; layers that declare the same thing count once.
   using Factors = std::vector<std::pair<std::string, std::string>>;

@@ -46,6 +46,7 @@ SinusoidalPositions::SinusoidalPositions(const Scope& scope, std::size_t d_model
   expect_option(d_model % 2 == 0 && d_model >= (minus_one ? 4 : 2), "model.d_model",
                 "must be even and at least {} for sinusoidal positions{}; got {}", minus_one ? 4 : 2,
                 minus_one ? " with model.positions.denominator: half_dim_minus_one" : "", d_model);
+  if (scope.only_counts()) return;
   table_ = sinusoids(options, d_model);
   if (options.centred) remove_mean(table_, options.centred_length);
   for (Real& value : table_) value *= factor_.number();

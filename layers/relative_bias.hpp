@@ -7,7 +7,7 @@ namespace surd {
 struct RelativeBiasOptions : MultiHeadOptions {
   std::size_t buckets = 32;
   std::size_t max_distance = 128;
-  Deviation bucket_std = Scale::Rule::inv_sqrt_dim;
+  FixedScale bucket_std = Scale::Rule::inv_sqrt_dim;
 
   void fields(Fields& f) {
     MultiHeadOptions::fields(f);

@@ -104,16 +104,16 @@ std::optional<std::string> Scale::pattern() const {
   return fmt::format(" *(learned|(learned +)?{}) *", factor_pattern("-?"));
 }
 
-bool Deviation::parse(std::string_view text) {
+bool FixedScale::parse(std::string_view text) {
   Scale parsed;
   if (!parsed.parse(text) || parsed.learned() || parsed.value(1) < 0) return false;
   return Scale::parse(text);
 }
 
-std::string Deviation::allowed() const {
+std::string FixedScale::allowed() const {
   return "one, sqrt_dim, inv_sqrt_dim, inv_dim, a number from 0 on, or such a number times one of these (8 * inv_dim)";
 }
 
-std::optional<std::string> Deviation::pattern() const { return fmt::format(" *{} *", factor_pattern("")); }
+std::optional<std::string> FixedScale::pattern() const { return fmt::format(" *{} *", factor_pattern("")); }
 
 }  // namespace surd

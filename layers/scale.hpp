@@ -44,12 +44,13 @@ class Scale : public Word {
 
 std::vector<std::string> names_of(Scale::Rule);
 
-/// The standard deviation of initial values as such a rule: neither negative nor learned.
-class Deviation : public Scale {
+/// Such a rule for what is fixed when a model is made, a standard deviation of initial values or a gain on one: neither
+/// negative nor learned.
+class FixedScale : public Scale {
  public:
-  Deviation() = default;
-  Deviation(Rule rule, double gain = 1) : Scale(rule, gain) {}  // NOLINT: implicit, as in Scale
-  static Deviation constant(double value) { return {Rule::one, value}; }
+  FixedScale() = default;
+  FixedScale(Rule rule, double gain = 1) : Scale(rule, gain) {}  // NOLINT: implicit, as in Scale
+  static FixedScale constant(double value) { return {Rule::one, value}; }
 
   bool parse(std::string_view text) override;
   std::vector<std::string> choices() const override { return names_of(Rule{}); }

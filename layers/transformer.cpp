@@ -179,6 +179,7 @@ Variable Transformer::hidden(Tape& tape, const Tokens& source, const std::vector
 Variable Transformer::ragged_hidden(Tape& tape, const Tokens& source, const std::vector<std::size_t>& source_lengths,
                                     const Tokens& target, const std::vector<std::size_t>& target_lengths) const {
   expect(takes_ragged_rows(), "model", "its attention does not take ragged rows");
+  expect(target.places.empty(), "model", "ragged rows hold no packed documents");
   expect(source.batch == target.batch && source_lengths.size() == source.batch && target_lengths.size() == target.batch,
          "model", "{} sources with {} lengths, {} targets with {}", source.batch, source_lengths.size(), target.batch,
          target_lengths.size());

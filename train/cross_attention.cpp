@@ -28,8 +28,7 @@ class CrossAttentionObserver : public Observer {
 std::vector<CrossAttention> cross_attention(const Transformer& model, const std::vector<TokenId>& source,
                                             const std::vector<TokenId>& target) {
   CrossAttentionObserver observer;
-  TapeArguments inference;
-  inference.record = inference.training = false;
+  TapeArguments inference = TapeArguments::inference();
   inference.observer = &observer;
   Tape tape(inference);
   expect(!target.empty(), "cross_attention", "the target is empty");

@@ -90,8 +90,7 @@ std::vector<std::vector<Translation>> search(const Transformer& model, const std
   for (std::size_t i = 0; i < sources.size(); ++i)
     std::copy(sources[i].begin(), sources[i].end(), ids.begin() + static_cast<std::ptrdiff_t>(i * longest));
 
-  TapeArguments inference;
-  inference.record = inference.training = false;
+  const TapeArguments inference = TapeArguments::inference();
   Tape tape(inference);
   DecoderCache cache = model.start(tape, {ids, sources.size(), longest}, lengths);
 
@@ -106,10 +105,9 @@ std::vector<std::vector<Translation>> search(const Transformer& model, const std
 
   std::vector<std::size_t> limits;  // of each source's translation
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    const double relative = options.max_length_factor * static_cast<double>(lengths[i]) + 20;
     std::size_t limit = options.max_lengths.empty() ? options.max_length : options.max_lengths[i];
     if (options.max_lengths.empty() && options.max_length_factor > 0)
-      limit = std::min(limit, static_cast<std::size_t>(relative));
+      limit = std::min(limit, length_limit(options.max_length_factor, lengths[i]));
     limits.push_back(std::min(limit, model.has_encoder() ? model.max_length() : model.max_length() - lengths[i]));
   }
   for (std::size_t length = 1; !rows.empty(); ++length) {
@@ -159,6 +157,12 @@ std::vector<std::vector<Translation>> search(const Transformer& model, const std
 }  // namespace
 
 std::vector<std::string> names_of(LengthNormalization) { return {"gnmt", "fairseq"}; }
+
+std::size_t length_limit(double max_length_factor, std::size_t source_length) {
+  const double limit = max_length_factor * static_cast<double>(source_length) + 20;
+  constexpr auto longest = std::numeric_limits<std::size_t>::max();
+  return limit < static_cast<double>(longest) ? static_cast<std::size_t>(limit) : longest;
+}
 
 std::vector<Translation> decode(const Transformer& model, const std::vector<std::vector<TokenId>>& sources,
                                 DecodingArguments options) {

@@ -17,6 +17,11 @@ enum class LengthNormalization {
 };
 std::vector<std::string> names_of(LengthNormalization);
 
+/// The max_length_factor that translating and measuring go by where nobody gave a limit.
+inline constexpr double usual_max_length_factor = 2;
+/// max_length_factor times the length of a source, its eos included, and 20.
+std::size_t length_limit(double max_length_factor, std::size_t source_length);
+
 struct DecodingArguments {
   /// K unfinished hypotheses are kept; 1: greedy. Of the 2 K best extensions by a token, one that ends the sentence is
   /// finished where it is among the first K, and the first K of the others go on.
@@ -24,8 +29,8 @@ struct DecodingArguments {
   std::size_t max_length = 100;  ///< target tokens, eos included; what is not finished by then, or where the model has
                                  ///< no more positions, is cut
   double length_penalty = 1;     ///< alpha of `normalization`; 0: log-probabilities are compared as they are
-  /// If above 0, the translation of a source of n tokens and its eos is also cut after max_length_factor (n + 1) + 20,
-  /// eos included, so that what a source becomes does not depend on those it is decoded with.
+  /// If above 0, the translation of a source is also cut after its length_limit(), eos included, so that what a source
+  /// becomes does not depend on those it is decoded with.
   double max_length_factor = 0;
   LengthNormalization normalization = LengthNormalization::gnmt;
   std::size_t n_best = 1;                     ///< how many translations decode_n_best() looks for; at most `beam`
@@ -41,9 +46,9 @@ struct Translation {
 
 /// The n_best best translations of each source (ids ending in eos), the best first: finished ones, then those that were
 /// cut. There are fewer where the search found no more, and always one. Sources are decoded together, padded to the
-/// longest, or, without an encoder, those of one length. Never writes pad, bos. Throws Error when options are 0, the
-/// length penalty is negative, n_best exceeds the beam, there are not as many max_lengths as sources, or a source is
-/// empty or longer than the model takes.
+/// longest, or, without an encoder, those of one length. Never writes pad, bos. Throws Error when beam, max_length
+/// or n_best is 0, the length penalty is negative, n_best exceeds the beam, there are not as many max_lengths as
+/// sources, or a source is empty or longer than the model takes.
 std::vector<std::vector<Translation>> decode_n_best(const Transformer& model,
                                                     const std::vector<std::vector<TokenId>>& sources,
                                                     const DecodingArguments& options);

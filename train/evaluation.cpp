@@ -19,8 +19,7 @@ constexpr std::size_t tile_rows = 256;
 /// a tile of the rows has its logits at a time, and padding never does.
 template <class F>
 void for_each_target(const Transformer& model, const std::vector<SentencePair>& pairs, std::size_t batch_size, F f) {
-  TapeArguments inference;
-  inference.record = inference.training = false;
+  const TapeArguments inference = TapeArguments::inference();
   Tape tape(inference), tile_tape(inference);
   for (const Batch& batch : evaluation_batches(pairs, batch_size)) {
     tape.reset(inference);
@@ -63,7 +62,8 @@ std::vector<Translation> translate(const Transformer& model, const std::vector<S
       // With its eos. A longer translation is wrong anyway, but BLEU looks at what surd translate would write, and
       // beyond its limit where the right one is longer.
       const std::size_t longest_right = codec.most_tokens(pairs[index]) + 1;
-      options.max_lengths.push_back(arguments.bleu ? std::max(longest_right, 2 * source.size() + 20) : longest_right);
+      const std::size_t usual = length_limit(usual_max_length_factor, source.size());
+      options.max_lengths.push_back(arguments.bleu ? std::max(longest_right, usual) : longest_right);
     }
     auto of_batch = decode(model, sources, options);
     for (std::size_t i = 0; i < of_batch.size(); ++i) translations[batch.indices[i]] = std::move(of_batch[i]);

@@ -77,8 +77,7 @@ std::vector<SampledText> sample(const Transformer& model, const std::vector<Toke
         {i, before.back(), random::Sequence(random::Stream(arguments.seed, "sample", "text", first + i))});
   before.pop_back();
 
-  TapeArguments inference;
-  inference.record = inference.training = false;
+  const TapeArguments inference = TapeArguments::inference();
   Tape tape(inference);
   DecoderCache cache = model.start(tape, {before, 1, before.size()}, {before.size()});
   cache.select(std::vector<std::size_t>(count, 0));

@@ -54,9 +54,10 @@ std::map<std::string, double> PlateauSchedule::state() const {
 }
 
 void PlateauSchedule::restore(const std::map<std::string, double>& state) {
-  factor_ = state.at("factor");
-  lowest_ = state.at("lowest");
-  evaluations_without_ = state.at("evaluations_without");
+  const double factor = state.at("factor"), lowest = state.at("lowest"), without = state.at("evaluations_without");
+  factor_ = factor;
+  lowest_ = lowest;
+  evaluations_without_ = without;
 }
 
 ScheduleRegistry& schedules() {

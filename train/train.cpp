@@ -66,7 +66,13 @@ bool saves_after(const TrainState& state, const TrainOptions& options) {
   return state.finished || state.best_update == state.update || state.update % options.checkpoint_every == 0;
 }
 
+std::size_t most_saves(const TrainOptions& options) {
+  return options.updates / options.checkpoint_every + options.updates / options.evaluate_every + 1;
+}
+
 TrainState train(const Training& run, const TrainOptions& options, TrainState state, TrainListener& listener) {
+  expect(run.ranks == nullptr || !options.minutes, "train",
+         "ranks cannot have a limit of minutes: their clocks differ");
   Batcher batcher(run.train_pairs, options.batching, run.seed, run.model.has_encoder() ? Sides::two : Sides::joined);
   Updater updater(run, options);
 

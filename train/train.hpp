@@ -7,6 +7,7 @@
 #include "train/optimizers/optimizer.hpp"
 #include "train/ranks/ranks.hpp"
 #include "train/schedule.hpp"
+#include "train/train_state.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -52,23 +53,12 @@ struct TrainOptions {
   EvaluationArguments evaluation() const;
 };
 
-/// Where a run stands after an update; with the parameters and the optimizer's slots, all that is needed to go on.
-struct TrainState {
-  std::uint64_t update = 0;         ///< updates done
-  std::uint64_t epoch = 0;          ///< of the next batch
-  std::uint64_t next_batch = 0;     ///< in that epoch
-  std::uint64_t target_tokens = 0;  ///< seen so far
-  std::optional<double> best;       ///< best value of the metric
-  std::uint64_t best_update = 0;
-  std::uint64_t evaluations_without_improvement = 0;
-  std::uint64_t evaluations_good_enough = 0;  ///< the last so many were at stop_at or past it
-  bool finished = false;                      ///< all updates done, or stopped early
-};
-
 /// Whether a run with these options is over where it stands, by its updates, stop_at or patience.
 bool is_over(const TrainState& state, const TrainOptions& options);
 /// Whether it saves everything where it stands, also if nobody interrupts it.
 bool saves_after(const TrainState& state, const TrainOptions& options);
+/// How often it does so at most.
+std::size_t most_saves(const TrainOptions& options);
 
 struct UpdateRecord {
   std::uint64_t update;
@@ -131,7 +121,8 @@ struct Training {
 
 /// Trains from `state` to the end. Deterministic: neither time nor chance enters, but for when a run with `minutes`
 /// ends. All ranks do the same but for their parts of the batches. Throws Diverged, RankLost after saving what was
-/// reached before, and Error where there is no thread for a replica. The options must be in their ranges.
+/// reached before, and Error where there is no thread for a replica, or ranks have a limit of minutes: their clocks
+/// differ. The options must be in their ranges.
 TrainState train(const Training& training, const TrainOptions& options, TrainState state, TrainListener& listener);
 
 }  // namespace surd

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autograd/profile.hpp"
 #include "train/replicas.hpp"
 #include "train/train.hpp"
 

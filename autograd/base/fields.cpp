@@ -49,6 +49,10 @@ bool is_computable(double value) {
   return value == 0 || (std::abs(value) >= Float::min() && std::abs(value) <= Float::max());
 }
 
+std::string computable_text(const Range& range) {
+  return fmt::format("{}of a size from 1.2e-38 to 3.4e38", range.holds(0) ? "0 or " : "");
+}
+
 Range at_least(double low) { return {low}; }
 Range above(double low) { return {low, std::numeric_limits<double>::infinity(), false}; }
 Range between(double low, double high) { return {low, high}; }
@@ -62,19 +66,19 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   constexpr std::size_t longest = 64;  // the search takes the product of the lengths
   std::string best;
   if (word.size() > longest) return best;
-  for (const std::string& candidate : candidates)
-    if (plain(candidate) == plain(word)) return candidate;
+  const std::string from = plain(word);
   std::size_t best_distance = std::max<std::size_t>(word.size() / 3, 1) + 1;
   for (const std::string& candidate : candidates) {
-    const std::size_t n = word.size(), m = candidate.size();
+    const std::string to = plain(candidate);
+    const std::size_t n = from.size(), m = to.size();
     std::vector<std::vector<std::size_t>> distance(n + 1, std::vector<std::size_t>(m + 1));
     for (std::size_t i = 0; i <= n; ++i) distance[i][0] = i;
     for (std::size_t j = 0; j <= m; ++j) distance[0][j] = j;
     for (std::size_t i = 1; i <= n; ++i) {
       for (std::size_t j = 1; j <= m; ++j) {
-        const std::size_t substitution = distance[i - 1][j - 1] + (word[i - 1] == candidate[j - 1] ? 0 : 1);
+        const std::size_t substitution = distance[i - 1][j - 1] + (from[i - 1] == to[j - 1] ? 0 : 1);
         distance[i][j] = std::min({distance[i - 1][j] + 1, distance[i][j - 1] + 1, substitution});
-        if (i > 1 && j > 1 && word[i - 1] == candidate[j - 2] && word[i - 2] == candidate[j - 1])
+        if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1])
           distance[i][j] = std::min(distance[i][j], distance[i - 2][j - 2] + 1);
       }
     }
@@ -118,7 +122,7 @@ class Check : public Fields {
   void real_number(const Field& field, double value) {
     number(field, value);
     if (field.read && !std::isinf(value))
-      expect(is_computable(value), where_, "{} must be {}; got {}", field.name, computable_text, value);
+      expect(is_computable(value), where_, "{} must be {}; got {}", field.name, computable_text(field.range), value);
   }
   void nested(const Field& field, const std::string& element, const std::function<void(Fields&)>& members) {
     if (!field.read) return;

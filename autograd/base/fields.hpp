@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <vector>
 
-/// autograd/base is what every room may use: errors, field lists, registries, random numbers, UTF-8. It uses nothing
-/// but fmt. Start here, then read registry.hpp.
+/// autograd/base is what every room may use: errors, field lists, registries, random numbers, UTF-8, the machine's
+/// memory. It uses nothing else of the project. Start here, then read registry.hpp.
 ///
 /// Options structs list their fields once, in a member function
 ///
@@ -43,7 +43,8 @@ Range fraction();  ///< [0, 1), e.g. a dropout rate
 
 /// Whether a model can compute with the number: as a float it is not 0 unless it is 0, and not infinite.
 bool is_computable(double value);
-inline constexpr const char* computable_text = "0 or of a size from 1.2e-38 to 3.4e38";
+/// What such a number in the range is: "0 or of a size from 1.2e-38 to 3.4e38".
+std::string computable_text(const Range& range);
 
 /// Attribute of a field that is read only while other options have certain values.
 struct When {

@@ -48,6 +48,7 @@ class Registry<Product(Context...)> {
     static_assert(!std::is_abstract_v<Implementation>, "a function of its base is not overridden; mind the const");
     static_assert(std::is_constructible_v<Implementation, Context..., const typename Implementation::Options&>,
                   "its constructor must take what the table gives, and its Options last");
+    expect(!name.empty(), kind_, "one is registered without a name");
     expect(find(name) == nullptr, kind_, "'{}' is registered twice", name);
     entries_.push_back({std::move(name), std::move(help), std::make_unique<RecipeOf<Implementation>>()});
   }

@@ -1,5 +1,6 @@
 #include "autograd/kernels/attention.hpp"
 
+#include "autograd/kernels/dropout.hpp"
 #include "autograd/kernels/simd.hpp"
 #include "autograd/kernels/transpose.hpp"
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "autograd/kernels/dropout.hpp"
 #include "autograd/tensor.hpp"
 
 #include <cstddef>

@@ -19,12 +19,13 @@
 //
 //   for each block of columns of C            so that a block of B fills half of the L2 cache
 //     for each block of k                     the inner axis
-//       pack the block of B                   if it is turned; else the first strip packs it while it reads it, if so
+//       pack the block of B                   if it is transposed; else the first strip packs it while it reads it, if
+//       so
 //                                             many strips read it that this pays: fewer if B does not fit an L2 cache
 //       for each strip of rows of C           at most as high as a tile, lower if the rows of A share sets of an
 //                                             L1 cache with too few ways; all about equally high, without a narrow
 //                                             rest, but for one that packs B
-//         pack the strip of A                 if it is turned and enough panels read it, fewer if its rows share a
+//         pack the strip of A                 if it is transposed and enough panels read it, fewer if its rows share a
 //                                             set, so many strips together as fill a quarter of the L2 cache
 //         for each panel of two registers     micro-kernel: a tile of C plus strip times panel
 //
@@ -33,7 +34,7 @@
 // for each k, one after the other; the last panel of a matrix may have one register, and its last register may be
 // filled in part.
 //
-// A few rows times a turned B would not repay its packing, and are left to few_rows.hpp.
+// A few rows times a transposed B would not repay its packing, and are left to few_rows.hpp.
 //
 // The rows of a tile are a template argument, as its sums are registers; a table holds a function for each number.
 
@@ -44,16 +45,16 @@ namespace {
 constexpr std::size_t tile_rows = 13;            // of 32 registers, 26 hold sums; with 28 some are spilled
 constexpr std::size_t longest_block_of_k = 384;  // a strip of A takes 20 KB
 constexpr std::size_t steps_unrolled = 4;        // of k: elements of A are loaded earlier
-constexpr std::size_t rows_fetched_ahead = 16;   // of B by the strip that packs it, and of a turned A
-constexpr bool fetch_turned_a = true;
-constexpr std::size_t panels_to_pack_a = std::numeric_limits<std::size_t>::max();  // at least, of a turned A
+constexpr std::size_t rows_fetched_ahead = 16;   // of B by the strip that packs it, and of a transposed A
+constexpr bool fetch_transposed_a = true;
+constexpr std::size_t panels_to_pack_a = std::numeric_limits<std::size_t>::max();  // at least, of a transposed A
 constexpr std::size_t panels_to_pack_a_of_one_set = 4;
 #else
 constexpr std::size_t tile_rows = 6;             // of 16 registers, 12 hold sums
 constexpr std::size_t longest_block_of_k = 512;  // 12 KB; longer ones are no faster
 constexpr std::size_t steps_unrolled = 1;        // with more a sum is spilled, and each step waits for it
 constexpr std::size_t rows_fetched_ahead = 32;   // of B; a row is multiplied in half the time
-constexpr bool fetch_turned_a = false;           // if several panels read it, it is packed
+constexpr bool fetch_transposed_a = false;       // if several panels read it, it is packed
 constexpr std::size_t panels_to_pack_a = 12;     // at least: several strips share a cache line
 constexpr std::size_t panels_to_pack_a_of_one_set = 8;
 #endif
@@ -61,15 +62,15 @@ constexpr std::size_t panels_to_pack_a_of_one_set = 8;
 constexpr std::size_t low_tile_rows = std::min<std::size_t>(8, tile_rows);
 constexpr std::size_t panel = 2 * lanes;
 
-/// Of k: a strip of A stays in an L1 cache. Of a turned A, which may be packed for each block of columns of B, shorter
-/// ones where that lets twice as many columns fit the L2 cache.
-constexpr std::size_t longest_block(bool turn_a, std::size_t n) {
-  return turn_a ? (n > 320 ? 256 : 384) : longest_block_of_k;
+/// Of k: a strip of A stays in an L1 cache. Of a transposed A, which may be packed for each block of columns of B,
+/// shorter ones where that lets twice as many columns fit the L2 cache.
+constexpr std::size_t longest_block(bool transpose_a, std::size_t n) {
+  return transpose_a ? (n > 320 ? 256 : 384) : longest_block_of_k;
 }
 
-constexpr std::size_t strips_to_pack_b = 8;         // at least, if B is not turned
+constexpr std::size_t strips_to_pack_b = 8;         // at least, if B is not transposed
 constexpr std::size_t strips_to_pack_large_b = 3;   // one that an L2 cache does not hold
-constexpr std::size_t wide_rows_fetched_ahead = 6;  // of a turned A, many strips wide
+constexpr std::size_t wide_rows_fetched_ahead = 6;  // of a transposed A, many strips wide
 static_assert(strips_to_pack_b >= 2 && strips_to_pack_large_b >= 2, "others follow the strip that packs");
 
 /// Rows that a packed panel takes for k of them: an odd number, or all panels could begin in one cache set.
@@ -84,7 +85,7 @@ struct Strip : Product {
 
 /// The tile of `rows` x `width` registers: c = alpha a b + beta c. `partial`: the last register has but `last` columns.
 /// `pack`: the panel of B is packed to b_copy on the way.
-template <bool turn_a, std::size_t rows, bool pack, std::size_t width, bool partial>
+template <bool transpose_a, std::size_t rows, bool pack, std::size_t width, bool partial>
 SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t ldb, Real* b_copy, std::size_t last,
                                      const Real* bias, Real* c) {
   const Part part(last);
@@ -116,9 +117,9 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
       y[j].store_unaligned(b_copy + (l * width + j) * lanes);
       __builtin_prefetch(b + (l + rows_fetched_ahead) * ldb + j * lanes, 0, 2);
     });
-    if (turn_a && fetch_turned_a) __builtin_prefetch(a + (l + rows_fetched_ahead) * lda);
+    if (transpose_a && fetch_transposed_a) __builtin_prefetch(a + (l + rows_fetched_ahead) * lda);
     unroll<rows>([&](auto i) SURD_INLINE {
-      const Batch x(turn_a ? a[l * lda + i] : fifth_row[i / 5][i % 5 * lda + l]);
+      const Batch x(transpose_a ? a[l * lda + i] : fifth_row[i / 5][i % 5 * lda + l]);
       unroll<width>([&](auto j) SURD_INLINE { sum[i][j] = xsimd::fma(x, y[j], sum[i][j]); });
     });
   };
@@ -150,7 +151,7 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
     store([&](Batch x, auto) { return x; });
 }
 
-template <bool turn_a, std::size_t rows, bool pack>
+template <bool transpose_a, std::size_t rows, bool pack>
 void multiply(const Strip& s) {
   const auto tile = [&](auto kernel, std::size_t j, std::size_t width, std::size_t last) SURD_INLINE {
     const std::size_t packed = j * packed_rows(s.k);
@@ -158,33 +159,33 @@ void multiply(const Strip& s) {
            s.bias == nullptr ? nullptr : s.bias + j, s.c + j);
   };
   std::size_t j = 0;
-  for (; j + panel <= s.n; j += panel) tile(micro_kernel<turn_a, rows, pack, 2, false>, j, panel, lanes);
+  for (; j + panel <= s.n; j += panel) tile(micro_kernel<transpose_a, rows, pack, 2, false>, j, panel, lanes);
   const std::size_t rest = s.n - j;
   if (rest > lanes)
-    tile(micro_kernel<turn_a, rows, pack, 2, true>, j, panel, rest - lanes);
+    tile(micro_kernel<transpose_a, rows, pack, 2, true>, j, panel, rest - lanes);
   else if (rest == lanes)
-    tile(micro_kernel<turn_a, rows, pack, 1, false>, j, lanes, lanes);
+    tile(micro_kernel<transpose_a, rows, pack, 1, false>, j, lanes, lanes);
   else if (rest > 0)
-    tile(micro_kernel<turn_a, rows, pack, 1, true>, j, lanes, rest);
+    tile(micro_kernel<transpose_a, rows, pack, 1, true>, j, lanes, rest);
 }
 
 using StripKernel = void (*)(const Strip&);
 
-template <bool turn_a, std::size_t... i>
+template <bool transpose_a, std::size_t... i>
 constexpr std::array<StripKernel, sizeof...(i)> multiply_by_rows(std::index_sequence<i...>) {
-  return {multiply<turn_a, i + 1, false>...};
+  return {multiply<transpose_a, i + 1, false>...};
 }
 
-/// [turn_a][rows - 1].
+/// [transpose_a][rows - 1].
 constexpr std::array<StripKernel, tile_rows> strip_kernels[] = {
     multiply_by_rows<false>(std::make_index_sequence<tile_rows>()),
     multiply_by_rows<true>(std::make_index_sequence<tile_rows>())};
 
-/// Those that pack: [turn_a] of a first strip as high as a tile, and of low_tile_rows, where strips are lower.
+/// Those that pack: [transpose_a] of a first strip as high as a tile, and of low_tile_rows, where strips are lower.
 constexpr StripKernel packing_kernels[] = {multiply<false, tile_rows, true>, multiply<true, tile_rows, true>};
 constexpr StripKernel low_packing_kernel = multiply<false, low_tile_rows, true>;
 
-/// Packs all panels of a turned B.
+/// Packs all panels of a transposed B.
 void pack_panels(const Real* b, std::size_t ldb, std::size_t n, std::size_t k, Real* to) {
   for (std::size_t j = 0; j < n; j += panel) {
     const std::size_t columns = std::min(panel, n - j), width = columns > lanes ? panel : lanes;
@@ -234,8 +235,8 @@ class Strips {
   std::size_t first_height_, before_, equal_, rows_, higher_;
 };
 
-/// Packs strips first, first + 1, ... of a turned A, row by row of A: element r of row l of a strip of height h stands
-/// at l h + r of it. A strip takes packed_strip(h, k), because registers are stored whole.
+/// Packs strips first, first + 1, ... of a transposed A, row by row of A: element r of row l of a strip of height h
+/// stands at l h + r of it. A strip takes packed_strip(h, k), because registers are stored whole.
 void pack_strips(const Real* a, std::size_t lda, const Strips& strips, std::size_t first, std::size_t count,
                  std::size_t k, Real* to) {
   for (std::size_t l = 0; l < k; ++l) {
@@ -256,29 +257,29 @@ void pack_strips(const Real* a, std::size_t lda, const Strips& strips, std::size
   }
 }
 
-void multiply(bool turn_a, bool turn_b, const Product& p, const Caches& caches) {
+void multiply(bool transpose_a, bool transpose_b, const Product& p, const Caches& caches) {
   if (p.m == 0 || p.n == 0) return;
-  if (turn_b && !turn_a && p.m <= few_rows(p.k)) return multiply_few_rows(p);
+  if (transpose_b && !transpose_a && p.m <= few_rows(p.k)) return multiply_few_rows(p);
   const std::size_t l2_size = std::clamp<std::size_t>(caches.l2_size, 512 << 10, 2 << 20) / sizeof(Real);
-  const std::size_t k_block = block_length(p.k, longest_block(turn_a, p.n), 8);
+  const std::size_t k_block = block_length(p.k, longest_block(transpose_a, p.n), 8);
   const std::size_t n_block = block_length(p.n, std::max(panel, l2_size / 2 / k_block / panel * panel), panel);
 
   // Rows of A a multiple of 4 KB apart begin in the same set of an L1 cache, and of 2 KB in one of two. A strip with no
-  // more rows than a set has ways stays there; where two sets share them, half the ways are left to B and C. A turned A
-  // is packed instead, if enough panels read it.
+  // more rows than a set has ways stays there; where two sets share them, half the ways are left to B and C. A
+  // transposed A is packed instead, if enough panels read it.
   const auto rows_apart_by = [&](std::size_t bytes) { return p.lda * sizeof(Real) % bytes == 0; };
   const bool pack_a =
-      turn_a && n_block / panel >= (rows_apart_by(4096) ? panels_to_pack_a_of_one_set : panels_to_pack_a);
+      transpose_a && n_block / panel >= (rows_apart_by(4096) ? panels_to_pack_a_of_one_set : panels_to_pack_a);
   const std::size_t tallest =
-      !turn_a && rows_apart_by(2048) ? std::clamp(caches.l1_ways, low_tile_rows, tile_rows) : tile_rows;
+      !transpose_a && rows_apart_by(2048) ? std::clamp(caches.l1_ways, low_tile_rows, tile_rows) : tile_rows;
   const std::size_t strips_to_pack = p.k * p.n < l2_size ? strips_to_pack_b : strips_to_pack_large_b;
-  const bool strip_packs_b = !turn_b && p.m > (strips_to_pack - 1) * tallest;
+  const bool strip_packs_b = !transpose_b && p.m > (strips_to_pack - 1) * tallest;
   const bool low = tallest < tile_rows;
-  const StripKernel packing = low ? low_packing_kernel : packing_kernels[turn_a];
+  const StripKernel packing = low ? low_packing_kernel : packing_kernels[transpose_a];
   const std::size_t packing_rows = low ? low_tile_rows : tile_rows;
   const Strips strips(p.m, strip_packs_b ? packing_rows : 0, tallest);
   const std::size_t strips_at_once = std::min(strips.count(), l2_size / 4 / packed_strip(tile_rows, k_block));
-  const std::size_t b_size = turn_b || strip_packs_b ? round_up(n_block, lanes) * packed_rows(k_block) : 0;
+  const std::size_t b_size = transpose_b || strip_packs_b ? round_up(n_block, lanes) * packed_rows(k_block) : 0;
   const std::size_t a_size = pack_a ? strips_at_once * packed_strip(tile_rows, k_block) : 0;
   Real* const b_copy = memory(b_size + a_size);
   Real* const a_copy = b_copy + b_size;
@@ -287,13 +288,13 @@ void multiply(bool turn_a, bool turn_b, const Product& p, const Caches& caches) 
       Strip s{p, b_copy};
       s.n = std::min(n_block, p.n - j);
       s.k = std::min(k_block, p.k - l);
-      s.a += turn_a ? l * p.lda : l;
-      s.b += turn_b ? j * p.ldb + l : l * p.ldb + j;
+      s.a += transpose_a ? l * p.lda : l;
+      s.b += transpose_b ? j * p.ldb + l : l * p.ldb + j;
       s.c += j;
       if (l > 0) s.beta = 1;
       s.bias = p.bias == nullptr || l > 0 ? nullptr : p.bias + j;
       const auto use_packed_b = [&] { s.b = b_copy, s.b_packed = true; };
-      if (turn_b) pack_panels(s.b, p.ldb, s.n, s.k, b_copy), use_packed_b();
+      if (transpose_b) pack_panels(s.b, p.ldb, s.n, s.k, b_copy), use_packed_b();
       const Real* const block = s.a;
       for (std::size_t i = 0; i < strips.count(); ++i) {
         const std::size_t height = strips.height(i);
@@ -304,9 +305,9 @@ void multiply(bool turn_a, bool turn_b, const Product& p, const Caches& caches) 
         }
         if (pack_a) s.lda = height;
         const bool pack = strip_packs_b && i == 0;
-        (pack ? packing : strip_kernels[turn_a][height - 1])(s);
+        (pack ? packing : strip_kernels[transpose_a][height - 1])(s);
         if (pack) use_packed_b();
-        s.a += pack_a ? packed_strip(height, s.k) : turn_a ? height : height * p.lda;
+        s.a += pack_a ? packed_strip(height, s.k) : transpose_a ? height : height * p.lda;
         s.c += height * p.ldc;
       }
     }
@@ -323,9 +324,10 @@ const Caches& this_processors_caches() {
   return caches;
 }
 
-void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
+void gemm(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
           std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc, const Caches& caches) {
-  if (k > 0 && alpha != 0) return multiply(turn_a, turn_b, {m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}, caches);
+  if (k > 0 && alpha != 0)
+    return multiply(transpose_a, transpose_b, {m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}, caches);
   for (std::size_t i = 0; i < m; ++i)
     for (std::size_t j = 0; j < n; ++j) c[i * ldc + j] = beta == 0 ? 0 : beta * c[i * ldc + j];
 }

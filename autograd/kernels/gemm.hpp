@@ -14,12 +14,12 @@ struct Caches {
 
 const Caches& this_processors_caches();
 
-/// C[m, n] = alpha op(A) op(B) + beta C, row-major, with op(A) [m, k] and op(B) [k, n]; a matrix that is turned is
+/// C[m, n] = alpha op(A) op(B) + beta C, row-major, with op(A) [m, k] and op(B) [k, n]; a matrix that is transposed is
 /// given as its transpose. beta = 0 overwrites C, whatever it holds; alpha = 0 reads neither A nor B. Each element is a
-/// sum over k in ascending order, in blocks that depend on k, and if A is turned on whether n is large; but of a few
-/// rows with a turned B, which are decoded a sentence at a time, as few_rows.hpp has it. blas::by_kernel knows when
-/// this is the fastest.
-void gemm(bool turn_a, bool turn_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
+/// sum over k in ascending order, in blocks that depend on k, and if A is transposed on whether n is large; but of a
+/// few rows with a transposed B, which are decoded a sentence at a time, as few_rows.hpp has it. blas::by_kernel knows
+/// when this is the fastest.
+void gemm(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std::size_t k, Real alpha, const Real* a,
           std::size_t lda, const Real* b, std::size_t ldb, Real beta, Real* c, std::size_t ldc,
           const Caches& caches = this_processors_caches());
 

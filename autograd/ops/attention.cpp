@@ -318,7 +318,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   shown_scores.show(tape, "scores");
   shown_weights.show(tape, "weights");
 
-  auto backward = [=, weights = std::move(weights), scores = std::move(scores),
+  auto backward = [=, arguments = arguments, weights = std::move(weights), scores = std::move(scores),
                    blocks = std::move(blocks)](BackwardPass& pass) {
     const Real* d_o = pass.gradient().data();
     const bool to_q = pass.needs(q), to_k = pass.needs(k), to_v = pass.needs(v), to_bias = pass.needs(bias);

@@ -57,8 +57,8 @@ Variable cross_entropy(Variable logits, const Targets& targets, const CrossEntro
 
 // The loss is a sum over rows, so the gradient of a tile of logits G = softmax - q (times the derivative of a cap) is
 // known as soon as the tile is:
-// dx = factor G W / divisor, dW = factor G^T x / divisor and db = sum over rows of G / divisor are made on the way, up
-// to the loss's own cotangent.
+// dx = factor G W / divisor, dW = factor G^T x / divisor and the sum over rows of G are made on the way, up to the
+// loss's own cotangent (and, of db, the divisor).
 Variable projection_cross_entropy(Variable x, Variable weight, Variable bias, Real factor, const Targets& targets,
                                   const CrossEntropyArguments& arguments) {
   constexpr const char* op = "projection_cross_entropy";

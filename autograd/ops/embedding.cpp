@@ -28,10 +28,7 @@ void add_to_rows(const Tensor& dy, const Ids& ids, Real factor, Real* dw) {
 }
 
 void backward_to_rows(BackwardPass& pass, Variable weight, const Ids& ids, Real factor) {
-  if (!pass.needs(weight)) return;
-  const auto dw = pass.slot(weight);
-  if (dw.beta == 0) std::fill_n(dw.data, weight.value().size(), Real(0));
-  add_to_rows(pass.gradient(), ids, factor, dw.data);
+  if (Real* dw = pass.cleared_slot(weight)) add_to_rows(pass.gradient(), ids, factor, dw);
 }
 
 /// The row of the table that is added to id number i of ids [B, length].
@@ -107,21 +104,20 @@ Variable embedding_with_positions(Variable weight, const Ids& ids, std::size_t b
   }
   const bool observed = weight.tape().observed();
   if (observed) observe_parts(y, weight, ids, both, positions);
-  return weight.tape().record(op, std::move(y), {weight, learned_factor, table}, [=](BackwardPass& pass) {
-    backward_to_rows(pass, weight, ids, both);
-    if (observed && pass.needs(weight)) observe_weight_gradient(pass, weight, ids, both);
-    if (pass.needs(learned_factor)) {
-      double sum = 0;
-      for (std::size_t i = 0; i < ids.size(); ++i)
-        sum += static_cast<double>(kernels::dot(row(weight, ids[i]), pass.gradient().data() + i * d, d));
-      pass.accumulate(learned_factor, full({1}, factor * static_cast<Real>(sum)));
-    }
-    if (!pass.needs(table)) return;
-    const auto dp = pass.slot(table);
-    if (dp.beta == 0) std::fill_n(dp.data, table.value().size(), Real(0));
-    for (std::size_t i = 0; i < ids.size(); ++i)
-      kernels::accumulate(pass.gradient().data() + i * d, dp.data + row_of_table(positions, i, length) * d, d);
-  });
+  return weight.tape().record(
+      op, std::move(y), {weight, learned_factor, table}, [=, ids = ids, positions = positions](BackwardPass& pass) {
+        backward_to_rows(pass, weight, ids, both);
+        if (observed && pass.needs(weight)) observe_weight_gradient(pass, weight, ids, both);
+        if (pass.needs(learned_factor)) {
+          double sum = 0;
+          for (std::size_t i = 0; i < ids.size(); ++i)
+            sum += static_cast<double>(kernels::dot(row(weight, ids[i]), pass.gradient().data() + i * d, d));
+          pass.accumulate(learned_factor, full({1}, factor * static_cast<Real>(sum)));
+        }
+        Real* dp = pass.cleared_slot(table);
+        for (std::size_t i = 0; dp != nullptr && i < ids.size(); ++i)
+          kernels::accumulate(pass.gradient().data() + i * d, dp + row_of_table(positions, i, length) * d, d);
+      });
 }
 
 }  // namespace surd

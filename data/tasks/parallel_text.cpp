@@ -1,5 +1,6 @@
 #include "data/tasks/parallel_text.hpp"
 
+#include "autograd/base/counted.hpp"
 #include "data/text.hpp"
 
 #include <algorithm>
@@ -46,12 +47,13 @@ Split ParallelTextTask::read_split(std::string name, const std::string& source_p
   while (sources.next(pair.source)) continue;
   while (targets.next(pair.target)) continue;
   expect_option(sources.line_number() == targets.line_number(), "task." + split.name + "_target",
-                "line n of one file must translate line n of the other, but '{}' has {} lines and '{}' has {}; name "
+                "line n of one file must translate line n of the other, but '{}' has {} and '{}' has {}; name "
                 "files that belong together",
-                source_path, sources.line_number(), target_path, targets.line_number());
+                source_path, counted(sources.line_number(), "line"), target_path,
+                counted(targets.line_number(), "line"));
   expect_option(!split.pairs.empty(), "task." + split.name + "_source",
-                "'{}' and '{}' must hold a pair; their {} lines are blank; name other files", source_path, target_path,
-                sources.line_number());
+                "'{}' and '{}' must hold a pair; they hold {}, blank on one side or both; name other files",
+                source_path, target_path, counted(sources.line_number(), "line"));
   return split;
 }
 

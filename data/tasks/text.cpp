@@ -1,5 +1,6 @@
 #include "data/tasks/text.hpp"
 
+#include "autograd/base/counted.hpp"
 #include "data/text.hpp"
 
 namespace surd {
@@ -14,8 +15,8 @@ Split split_of(const std::string& name, const std::string& path) {
     else
       split.pairs.push_back({"", line});
   }
-  expect_option(!split.pairs.empty(), "task." + name, "'{}' must hold a text; its {} lines are blank; name another",
-                path, file.line_number());
+  expect_option(!split.pairs.empty(), "task." + name, "'{}' must hold a text; it holds {}, all blank; name another",
+                path, counted(file.line_number(), "line"));
   return split;
 }
 

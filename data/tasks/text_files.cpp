@@ -38,7 +38,7 @@ void TextFilesOptions::fields(Fields& f) {
     between(Vocabulary::specials + 1, Vocabulary::largest_size));
   f.rule((!vocabulary_limit && min_frequency == 1) || !subwords.make()->closed(),
          vocabulary_limit ? "vocabulary_limit" : "min_frequency",
-         "is for words and characters: every piece or byte has an entry; remove it, or set another subwords.size");
+         "is for words and characters: every piece or byte has an entry; remove it, or set another subwords.kind");
 }
 
 TextFormat TextFilesOptions::format() const {

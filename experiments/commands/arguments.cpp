@@ -100,8 +100,10 @@ class Reader : public ArgumentFields {
 
  private:
   const std::string& spelling_of(const std::string& field) const {
-    return std::find_if(arguments_.begin(), arguments_.end(), [&](const Argument& a) { return a.field == field; })
-        ->spelling;
+    const auto found =
+        std::find_if(arguments_.begin(), arguments_.end(), [&](const Argument& a) { return a.field == field; });
+    expect(found != arguments_.end(), "arguments", "a rule names '{}', which is none of the command's fields", field);
+    return found->spelling;
   }
   template <class T>
   void read(const Field& field, T& value) {

@@ -4,9 +4,8 @@
 
 namespace surd {
 
-/// The whole program: parses the arguments, runs the command and returns the exit code (0 done, 1 failed, 2 usage or
-/// config, 3 diverged, 130 or 143 interrupted). A program that adds layers, tasks or commands of its own registers them
-/// and then calls this.
+/// The whole program: parses the arguments, runs the command and returns the exit code, see exit_code.hpp. A program
+/// that adds layers, tasks or commands of its own registers them and then calls this.
 int run_command_line(int argc, const char* const* argv);
 
 /// The same, with the commands of `table` instead of commands().

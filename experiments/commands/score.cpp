@@ -1,3 +1,4 @@
+#include "autograd/base/counted.hpp"
 #include "autograd/blas.hpp"
 #include "data/batch.hpp"
 #include "data/lines.hpp"
@@ -102,8 +103,8 @@ void score_file(const std::string& path, Scorer& scorer) {
 
 void score_parallel_files(const ScoreArguments& arguments, Scorer& scorer) {
   const auto sources = read_lines(arguments.source), targets = read_lines(arguments.target);
-  expect_usage(sources.size() == targets.size(), "score", "{} has {} lines, {} has {}; they must be parallel",
-               arguments.source, sources.size(), arguments.target, targets.size());
+  expect_usage(sources.size() == targets.size(), "score", "{} has {}, {} has {}; they must be parallel",
+               arguments.source, counted(sources.size(), "line"), arguments.target, counted(targets.size(), "line"));
   for (std::size_t i = 0; i < sources.size(); ++i)
     scorer.add(sources[i], fmt::format("{}:{}", arguments.source, i + 1), targets[i],
                fmt::format("{}:{}", arguments.target, i + 1));

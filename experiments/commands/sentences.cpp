@@ -67,7 +67,7 @@ void expect_fits(const OpenRun& run, const std::string& where, std::size_t posit
 DecodingArguments translation_options(const SearchArguments& arguments, const std::optional<std::size_t>& max_length) {
   DecodingArguments options = arguments.search();
   options.max_length = max_length.value_or(std::numeric_limits<std::size_t>::max());
-  if (!max_length) options.max_length_factor = 2;
+  if (!max_length) options.max_length_factor = usual_max_length_factor;
   return options;
 }
 

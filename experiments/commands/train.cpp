@@ -40,7 +40,6 @@ std::vector<SettingChange> changed_end(const RunFolder& folder, const RunConfig&
   // Read as a config, so that keys that came with a newer version have their defaults.
   Settings before = settings_of(load_config(folder.config())), after = settings_of(config);
   std::vector<SettingChange> changes = setting_changes(before, after);
-  const std::string text = difference(before, after);
   for (const char* key : keys_of_end) {
     before.erase(key);
     after.erase(key);
@@ -49,7 +48,7 @@ std::vector<SettingChange> changed_end(const RunFolder& folder, const RunConfig&
       before == after, folder.path,
       "the config differs from the run's, so the run cannot go on with it:{}\ngo on with the run's own config (surd "
       "train {} --out {} --resume), or name another folder by --out; only {} may change",
-      text, shell_word(folder.config()), shell_word(folder.path), fmt::join(keys_of_end, ", "));
+      difference(before, after), shell_word(folder.config()), shell_word(folder.path), fmt::join(keys_of_end, ", "));
   return changes;
 }
 

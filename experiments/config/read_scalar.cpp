@@ -64,14 +64,18 @@ Complaint read_number(const char* what, const YamlNode& node, const Range& range
   const bool plain = node.kind == YamlNode::Kind::scalar && !node.quoted;
   const std::errc error = parse_number(node.text, parsed);
   if (plain && error == std::errc::result_out_of_range)
-    return fmt::format("must be {}; got {}", computable_text, node.described());
+    return fmt::format("must be {}; got {}", computable_text(range), node.described());
   if (!plain || error != std::errc() || !std::isfinite(parsed)) {
     const bool in_quotes = node.kind == YamlNode::Kind::scalar && node.quoted && error == std::errc();
     const bool infinite = error == std::errc() && !std::isfinite(parsed);
     return must_be(what, range, node, in_quotes ? "; remove the quotes" : infinite ? "; write a finite one" : "");
   }
-  if (!range.holds(parsed)) return fmt::format("must be {}; got {}", range.text(), shown(node.text));
-  if (!is_computable(parsed)) return fmt::format("must be {}; got {}", computable_text, shown(node.text));
+  if (!range.holds(parsed)) {
+    const bool rounded = !range.high_included && parsed >= range.low && parsed < range.high;
+    return fmt::format("must be {}; got {}{}", range.text(), shown(node.text),
+                       rounded ? fmt::format(", which is {} in single precision", range.high) : "");
+  }
+  if (!is_computable(parsed)) return fmt::format("must be {}; got {}", computable_text(range), shown(node.text));
   value = parsed;
   return {};
 }

@@ -11,21 +11,20 @@
 namespace surd {
 namespace {
 
+/// The keys of "a.b[0].c", which may also be written "a.b.0.c".
 std::vector<std::string> split_path(std::string_view path) {
   std::vector<std::string> keys(1);
   for (const char c : path) {
-    if (c == '.')
+    if (c == '.' || c == '[')
       keys.emplace_back();
-    else
+    else if (c != ']')
       keys.back() += c;
   }
   return keys;
 }
 
 /// The node at a path such as "a.b[0].c" and true, or the nearest node above it that is written and false.
-std::pair<const YamlNode*, bool> find(const YamlNode& root, std::string path) {
-  for (std::size_t i = path.find('['); i != std::string::npos; i = path.find('[', i)) path[i] = '.';
-  path.erase(std::remove(path.begin(), path.end(), ']'), path.end());
+std::pair<const YamlNode*, bool> find(const YamlNode& root, std::string_view path) {
   const YamlNode* node = &root;
   for (const std::string& key : split_path(path)) {
     const YamlNode* child = node->find(key);

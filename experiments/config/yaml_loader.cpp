@@ -3,6 +3,8 @@
 #include "autograd/base/fields.hpp"
 #include "experiments/config/yaml_parser.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
@@ -29,7 +31,9 @@ std::vector<std::string> yaml_files(const fs::path& folder) {
 
 /// The end of a message about a file that is not there: a file with a similar name, if there is one.
 std::string similar_file(const fs::path& file) {
-  const std::string guess = did_you_mean(file.filename().string(), yaml_files(file.parent_path()));
+  std::vector<std::string> others = yaml_files(file.parent_path());
+  others.erase(std::remove(others.begin(), others.end(), file.filename().string()), others.end());  // a dangling link
+  const std::string guess = did_you_mean(file.filename().string(), others);
   return guess.empty() ? "; name a YAML file that is there" : guess;
 }
 
@@ -106,6 +110,9 @@ fs::path YamlLoader::base_of(const YamlNode& extends, const fs::path& file) {
                                                              shown(name.stem().string()))
                                                : similar_file(base)));
   }
+  if (::access(base.c_str(), R_OK) != 0)
+    return refused(
+        extends, fmt::format("'{}' cannot be read: {}", shown(base.string()), std::generic_category().message(errno)));
   std::string chain;
   bool cycle = fs::equivalent(base, file, error);
   for (const fs::path& above : chain_) {

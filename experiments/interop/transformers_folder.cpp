@@ -64,9 +64,11 @@ void expect_alike(const OpenRun& run, const std::string& architecture, const std
 }
 
 std::string activation_name(Activation activation) {
-  return std::find_if(std::begin(activations), std::end(activations),
-                      [&](const auto& entry) { return entry.first == activation; })
-      ->second;
+  const auto* found = std::find_if(std::begin(activations), std::end(activations),
+                                   [&](const auto& entry) { return entry.first == activation; });
+  expect(found != std::end(activations), "export", "transformers has no name for the activation {} here",
+         name_of(activation));
+  return found->second;
 }
 
 Activation activation_of(const std::string& name, const std::string& where) {

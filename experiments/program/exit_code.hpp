@@ -19,6 +19,6 @@ inline constexpr ExitMeaning exit_meanings[] = {
     {"75",
      "stopped, and something is left: of `surd study work`, for another worker; of `surd train --ranks`, where another "
      "rank was told to stop"},
-    {"128 + N", "interrupted by signal N, which was INT, TERM, USR1 or USR2, and saved"}};
+    {"128 + N", "interrupted by signal N, which was INT, TERM, USR1 or USR2, and saved once training had begun"}};
 
 }  // namespace surd

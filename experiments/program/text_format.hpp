@@ -26,6 +26,9 @@ std::string replace_all(std::string text, std::string_view what, std::string_vie
 /// The text with a backslash before what Markdown would read as the end of a table's cell, or as HTML.
 std::string markdown_text(std::string_view text);
 
+/// The text with every byte but letters, digits and those `allowed` escaped as in a URL: %2F.
+std::string percent_encoded(std::string_view text, std::string_view allowed);
+
 /// A word as a POSIX shell reads it back: as it is where nothing in it means something to a shell, else in quotes.
 std::string shell_word(const std::string& word);
 

@@ -1,5 +1,6 @@
 #include "experiments/run/experiment.hpp"
 
+#include "autograd/base/counted.hpp"
 #include "autograd/base/machine_memory.hpp"
 #include "experiments/config/config_error.hpp"
 #include "experiments/program/text_format.hpp"
@@ -26,21 +27,22 @@ void expect_splits(const Corpus& corpus, const std::vector<std::string>& names) 
 
 /// Refuses a run that would stop in the middle, or at its end, at a sentence the model has no positions for.
 void expect_positions(const Dataset& dataset, const Transformer& model, const std::vector<std::string>& splits) {
-  std::size_t longest = 0, pair = 0;
+  std::size_t longest = 0;
+  const SentencePair* longest_pair = nullptr;
   std::string split;
   for (const std::string& name : splits) {
-    const std::vector<SentencePair>& pairs = dataset.split(name);
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      const std::size_t length = model.sequence_length(pairs[i].source.size(), pairs[i].target.size() + 1);
+    for (const SentencePair& pair : dataset.split(name)) {
+      const std::size_t length = model.sequence_length(pair.source.size(), pair.target.size() + 1);
       if (length <= longest) continue;
       longest = length;
-      pair = i + 1;
+      longest_pair = &pair;
       split = name;
     }
   }
-  expect_option(longest <= model.max_length(), "model.positions.max_length",
-                "must be at least {}, the length of the longest pair (pair {} of {}); got {}", longest, pair, split,
-                model.max_length());
+  if (longest <= model.max_length()) return;
+  throw OptionError("model.positions.max_length",
+                    fmt::format("must be at least {}, the length of the longest pair ({} of {}); got {}", longest,
+                                quoted(*longest_pair, dataset.codec), split, model.max_length()));
 }
 
 void expect_sides(const RunConfig& config, const TextCodec& codec) {
@@ -60,10 +62,8 @@ void expect_sides(const RunConfig& config, const TextCodec& codec) {
 
 /// Refuses a model that this machine has no memory for, before any of it is made: that would take minutes.
 void expect_memory(const RunConfig& config, const TextCodec& codec) {
-  TransformerOptions options = config.model;
-  if (options.positions.name() == "sinusoidal") options.positions.select("none");  // a table, slow to compute
   ParameterSet parameters = ParameterSet::counting();
-  const Transformer counted(Scope(parameters, config.seed), options, codec.source_vocabulary().size(),
+  const Transformer counted(Scope(parameters, config.seed), config.model, codec.source_vocabulary().size(),
                             codec.target_vocabulary().size());
   constexpr double billion = 1e9, gib = 1 << 30;
   const double needed = 2 * sizeof(Real) * parameters.counted(), there = machine_memory_bytes();
@@ -74,6 +74,11 @@ void expect_memory(const RunConfig& config, const TextCodec& codec) {
 }
 
 }  // namespace
+
+std::string quoted(const SentencePair& pair, const TextCodec& codec) {
+  const std::string text = codec.one_sided() ? codec.decode_target(pair.target) : codec.decode_source(pair.source);
+  return fmt::format("'{}'", shown(text));
+}
 
 Model::Model(const RunConfig& config, const TextCodec& codec) : scope_(parameters_, config.seed) {
   expect_sides(config, codec);
@@ -91,8 +96,15 @@ Experiment::Experiment(const ConfigFile& file, const std::string& vocabulary) {
       problems.push_back(file.document.locate(error));
     }
   };
-  const auto task = config.task.make();
-  attempt([&] { corpus = task->load(config.seed); });
+  std::unique_ptr<Task> task;
+  attempt([&] {
+    task = config.task.make();
+    corpus = task->load(config.seed);
+    for (const std::string name : {"train", "valid", "test"})  // what a task of one's own may forget
+      expect(!corpus.split(name).pairs.empty() || name == "test", config.task.name(),
+             "the task gives no pair in its split '{}'", name);
+  });
+  if (task == nullptr) throw ConfigError(std::move(problems));
   if (problems.empty())
     attempt([&] {
       dataset = std::make_unique<Dataset>(vocabulary.empty() ? Dataset(corpus)
@@ -184,8 +196,8 @@ std::vector<std::string> describe(const RunConfig& config, const Experiment& exp
                   experiment.optimizer->learning_rate(), t.clip_norm ? fmt::format("{:g}", *t.clip_norm) : "none"),
       fmt::format("schedule    {} over {} updates{}", config.schedule.name(), with_commas(t.updates),
                   peak < 1 ? fmt::format("; its factor reaches {:.3g}", peak) : ""),
-      fmt::format("batches     {} x {}{}, padding {:.1f} %, {} replica{}", batch, t.accumulate, packed,
-                  100 * experiment.padding_share, t.replicas, t.replicas == 1 ? "" : "s"),
+      fmt::format("batches     {} x {}{}, padding {:.1f} %, {}", batch, t.accumulate, packed,
+                  100 * experiment.padding_share, counted(t.replicas, "replica")),
       fmt::format("seed        {}", config.seed),
   };
   lines.insert(lines.end(), rest.begin(), rest.end());

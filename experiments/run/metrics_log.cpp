@@ -22,7 +22,7 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 JsonLines::JsonLines(const std::string& path, std::uint64_t position)
-    : file_(path, O_WRONLY | O_CREAT | O_APPEND), position_(position) {
+    : path_(path), file_(path, O_WRONLY | O_CREAT | O_APPEND), position_(position) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
   expect(!error, path, "cannot be measured: {}", error.message());
@@ -40,6 +40,7 @@ void JsonLines::write(const std::string& line) {
 }
 
 std::uint64_t JsonLines::sync() {
+  expect(!file_.removed(), path_, "was removed while the run wrote to it; train again into another folder");
   if (dirty_) file_.sync();
   dirty_ = false;
   return position_;

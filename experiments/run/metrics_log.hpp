@@ -25,10 +25,11 @@ class JsonLines {
   /// it cannot be written.
   void write(const std::string& line);
   /// Syncs the file and returns the bytes written so far: a checkpoint that names a position must not outlive the lines
-  /// before it, even in a loss of power. Throws Error when they cannot be synced.
+  /// before it, even in a loss of power. Throws Error when they cannot be synced, or the file was removed.
   std::uint64_t sync();
 
  private:
+  std::string path_;
   File file_;
   std::uint64_t position_;
   bool dirty_ = true;  // has lines that are not synced

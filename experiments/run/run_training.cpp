@@ -239,7 +239,8 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
   }
   folder.clean();
   if (request.checkpoints)
-    Checkpoints(folder.checkpoints(), config.train.keep_checkpoints).expect_space(model.parameters(), optimizer);
+    Checkpoints(folder.checkpoints(), config.train.keep_checkpoints)
+        .expect_space(model.parameters(), optimizer, most_saves(config.train));
   if (!resuming) folder.begin(to_yaml(config), request.origin, experiment.corpus, dataset.codec, experiment.unknown);
 
   for (const std::string& line : describe(config, experiment)) console.line(line);

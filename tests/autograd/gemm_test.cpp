@@ -35,7 +35,7 @@ std::vector<Real> fractions(std::size_t count, std::uint64_t seed) {
 }
 
 struct Product {
-  bool turn_a, turn_b;
+  bool transpose_a, transpose_b;
   std::size_t m, n, k;
   Real alpha = 1, beta = 0;
   std::size_t gap = 0;  // between rows
@@ -44,14 +44,14 @@ struct Product {
 
 /// How many elements of C, and of what lies between its rows, are not exactly what the definition says.
 std::size_t wrong_elements(const Product& s) {
-  const std::size_t lda = (s.turn_a ? s.m : s.k) + s.gap, ldb = (s.turn_b ? s.k : s.n) + 2 * s.gap;
+  const std::size_t lda = (s.transpose_a ? s.m : s.k) + s.gap, ldb = (s.transpose_b ? s.k : s.n) + 2 * s.gap;
   const std::size_t ldc = s.n + 3 * s.gap;
   // No larger than needed, so that AddressSanitizer sees what is read beyond the last row.
   const auto size = [](std::size_t rows, std::size_t columns, std::size_t stride) {
     return rows == 0 || columns == 0 ? 0 : (rows - 1) * stride + columns;
   };
-  auto a = whole_numbers(s.turn_a ? size(s.k, s.m, lda) : size(s.m, s.k, lda), 1);
-  auto b = whole_numbers(s.turn_b ? size(s.n, s.k, ldb) : size(s.k, s.n, ldb), 2);
+  auto a = whole_numbers(s.transpose_a ? size(s.k, s.m, lda) : size(s.m, s.k, lda), 1);
+  auto b = whole_numbers(s.transpose_b ? size(s.n, s.k, ldb) : size(s.k, s.n, ldb), 2);
   for (std::size_t i = 0; i < a.size(); ++i)
     if (i % lda >= lda - s.gap) a[i] = not_a_number;
   for (std::size_t i = 0; i < b.size(); ++i)
@@ -61,8 +61,8 @@ std::size_t wrong_elements(const Product& s) {
   if (s.beta == 0)
     for (std::size_t i = 0; i < c.size(); ++i)
       if (i % ldc < s.n) c[i] = not_a_number;
-  kernels::gemm(s.turn_a, s.turn_b, s.m, s.n, s.k, s.alpha, a.data(), lda, b.data(), ldb, s.beta, c.data(), ldc,
-                s.caches);
+  kernels::gemm(s.transpose_a, s.transpose_b, s.m, s.n, s.k, s.alpha, a.data(), lda, b.data(), ldb, s.beta, c.data(),
+                ldc, s.caches);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < c.size(); ++i) {
     const std::size_t row = i / ldc, column = i % ldc;
@@ -70,8 +70,8 @@ std::size_t wrong_elements(const Product& s) {
     if (column < s.n) {
       double sum = 0;
       for (std::size_t l = 0; l < s.k; ++l)
-        sum += static_cast<double>(a[s.turn_a ? l * lda + row : row * lda + l]) *
-               static_cast<double>(b[s.turn_b ? column * ldb + l : l * ldb + column]);
+        sum += static_cast<double>(a[s.transpose_a ? l * lda + row : row * lda + l]) *
+               static_cast<double>(b[s.transpose_b ? column * ldb + l : l * ldb + column]);
       exact = static_cast<double>(s.alpha) * sum + static_cast<double>(s.beta) * exact;
     }
     if (!(static_cast<double>(c[i]) == exact)) ++wrong;
@@ -82,9 +82,9 @@ std::size_t wrong_elements(const Product& s) {
 /// Over the four transpositions.
 std::size_t wrong_turns(Product s) {
   std::size_t wrong = 0;
-  for (const bool turn_a : {false, true})
-    for (const bool turn_b : {false, true}) {
-      s.turn_a = turn_a, s.turn_b = turn_b;
+  for (const bool transpose_a : {false, true})
+    for (const bool transpose_b : {false, true}) {
+      s.transpose_a = transpose_a, s.transpose_b = transpose_b;
       wrong += wrong_elements(s);
     }
   return wrong;
@@ -158,7 +158,7 @@ TEST_CASE("the kernel gives NaN for NaN and infinity for infinity") {
       CHECK(std::isnan(c[i]) == (i / n == 1));
       CHECK((c[i] == infinity) == (i / n == 2));
     }
-    // B turned [n, 6]: what is wrong with one column stays in it.
+    // B transposed [n, 6]: what is wrong with one column stays in it.
     a.assign(a.size(), 1);
     b[(n - 1) * 6] = not_a_number;
     kernels::gemm(false, true, 20, n, 6, 1, a.data(), 6, b.data(), 6, 0, c.data(), n);
@@ -178,7 +178,7 @@ TEST_CASE("an element's bits do not depend on the size or place of its tile") {
     }
 }
 
-TEST_CASE("of few rows with a turned B, too") {
+TEST_CASE("of few rows with a transposed B, too") {
   for (const std::size_t k : {77, 200}) {
     const std::size_t m = kernels::few_rows(k), n = 37;
     const auto a = fractions(m * k, 4), b = fractions(n * k, 5);
@@ -202,12 +202,12 @@ TEST_CASE("nor on the processor's caches") {
                                                                       {1024, 420, 300}}) {
     const auto a = fractions(m * k, 4), b = fractions(k * n, 5);
     const std::vector<Real> c(m * n, Real(0.25));
-    for (const bool turn_a : {false, true})
-      for (const bool turn_b : {false, true}) {
+    for (const bool transpose_a : {false, true})
+      for (const bool transpose_b : {false, true}) {
         const auto product = [&, m = m, n = n, k = k](const kernels::Caches& caches) {
           auto result = c;
-          kernels::gemm(turn_a, turn_b, m, n, k, Real(0.3), a.data(), turn_a ? m : k, b.data(), turn_b ? k : n, 1,
-                        result.data(), n, caches);
+          kernels::gemm(transpose_a, transpose_b, m, n, k, Real(0.3), a.data(), transpose_a ? m : k, b.data(),
+                        transpose_b ? k : n, 1, result.data(), n, caches);
           return result;
         };
         const auto here = product(kernels::this_processors_caches());
@@ -216,8 +216,8 @@ TEST_CASE("nor on the processor's caches") {
             CAPTURE(m);
             CAPTURE(n);
             CAPTURE(k);
-            CAPTURE(turn_a);
-            CAPTURE(turn_b);
+            CAPTURE(transpose_a);
+            CAPTURE(transpose_b);
             CAPTURE(ways);
             CAPTURE(l2_size);
             CHECK(product({ways, l2_size}) == here);

@@ -16,7 +16,7 @@ TEST_CASE("rules say which products are the kernel's") {
   CHECK_FALSE(rules.by_kernel(no, yes, 19, 10, 10));
   CHECK(rules.by_kernel(no, yes, 5, 10, 100));  // few rows
   CHECK_FALSE(rules.by_kernel(no, yes, 5, 11, 100));
-  CHECK(rules.by_kernel(yes, no, 8, 8, 64));  // a turned A [8, 64] has 64 rows in memory
+  CHECK(rules.by_kernel(yes, no, 8, 8, 64));  // a transposed A [8, 64] has 64 rows in memory
   CHECK_FALSE(rules.by_kernel(yes, no, 64, 64, 63));
   CHECK_FALSE(rules.by_kernel(yes, no, 128, 128, 64));
   CHECK(rules.by_kernel(yes, yes, 8, 8, 64));

@@ -27,18 +27,18 @@ enum Form { nt, nn, tn };  // y = x W^T, dx = dy W, dW = dy^T x
 template <bool by_library>
 void product(benchmark::State& state) {
   const auto arg = [&](int i) { return static_cast<std::size_t>(state.range(i)); };
-  const bool turn_a = arg(0) == tn, turn_b = arg(0) == nt;
+  const bool transpose_a = arg(0) == tn, transpose_b = arg(0) == nt;
   const std::size_t m = arg(1), n = arg(2), k = arg(3), gap = arg(4);
-  const std::size_t lda = (turn_a ? m : k) + gap, ldb = (turn_b ? k : n) + gap, ldc = n + gap;
-  const auto a = numbers((turn_a ? k : m) * lda), b = numbers((turn_b ? n : k) * ldb);
+  const std::size_t lda = (transpose_a ? m : k) + gap, ldb = (transpose_b ? k : n) + gap, ldc = n + gap;
+  const auto a = numbers((transpose_a ? k : m) * lda), b = numbers((transpose_b ? n : k) * ldb);
   auto c = numbers(m * ldc);
   const auto transpose = [](bool turned) { return turned ? blas::Transpose::yes : blas::Transpose::no; };
   for (auto _ : state) {
     if (by_library)
-      blas::library_gemm(transpose(turn_a), transpose(turn_b), m, n, k, 1, a.data(), lda, b.data(), ldb, 0, c.data(),
-                         ldc);
+      blas::library_gemm(transpose(transpose_a), transpose(transpose_b), m, n, k, 1, a.data(), lda, b.data(), ldb, 0,
+                         c.data(), ldc);
     else
-      kernels::gemm(turn_a, turn_b, m, n, k, 1, a.data(), lda, b.data(), ldb, 0, c.data(), ldc);
+      kernels::gemm(transpose_a, transpose_b, m, n, k, 1, a.data(), lda, b.data(), ldb, 0, c.data(), ldc);
   }
   state.counters["GFLOP/s"] =
       benchmark::Counter(2e-9 * static_cast<double>(m * n * k), benchmark::Counter::kIsIterationInvariantRate);

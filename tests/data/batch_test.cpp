@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace surd {
 namespace {
@@ -168,6 +169,9 @@ TEST_CASE("evaluation goes through all pairs once, from short to long") {
   std::sort(visited.begin(), visited.end());
   for (std::size_t i = 0; i < many.size(); ++i) CHECK(visited.at(i) == i);
   CHECK(evaluation_batches({}, 4).empty());
+  const auto all = evaluation_batches(many, std::numeric_limits<std::size_t>::max());
+  REQUIRE(all.size() == 1);
+  CHECK(all.front().size == many.size());
 }
 
 }  // namespace

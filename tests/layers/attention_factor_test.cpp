@@ -111,7 +111,7 @@ TEST_CASE("output_gain multiplies the initial output projection and no other") {
   MultiHeadOptions options;
   Bench plain, larger;
   const MultiHeadAttention layer(plain.scope / "attention", plain.place(d, 4), options);
-  options.output_gain = Deviation::constant(2);
+  options.output_gain = FixedScale::constant(2);
   const MultiHeadAttention other(larger.scope / "attention", larger.place(d, 4), options);
   for (const char* name : {"query", "key", "value", "output"}) {
     const std::string weight = fmt::format("attention.{}.weight", name);

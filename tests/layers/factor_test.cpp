@@ -139,10 +139,10 @@ TEST_CASE("the other options of embeddings do what they say") {
   options.embedding.tie = Tie::none;
   options.embedding.zero_padding = true;
   options.embedding.learning_rate_multiplier = 3;
-  options.embedding.output_init = InitOptions::normal(Deviation::constant(0.25));
+  options.embedding.output_init = InitOptions::normal(FixedScale::constant(0.25));
   const Model model(options);
   options.embedding.zero_padding = false;
-  options.embedding.output_init = InitOptions::normal(Deviation::constant(0.5));
+  options.embedding.output_init = InitOptions::normal(FixedScale::constant(0.5));
   const Model plain(options);
   for (std::size_t p = 0; p < model.parameters.size(); ++p) {
     const Parameter &changed = model.parameters[p], &before = plain.parameters[p];

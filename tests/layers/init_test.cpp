@@ -47,7 +47,7 @@ const std::vector<Distribution> distributions = {Distribution::normal, Distribut
 TEST_CASE("every distribution has the standard deviation it promises") {
   for (const Distribution distribution : distributions) {
     CAPTURE(name_of(distribution));
-    const InitOptions options{distribution, Deviation::constant(0.3), 0.7};
+    const InitOptions options{distribution, FixedScale::constant(0.3), 0.7};
     const Moments m = moments(drawn(options));
     CHECK(m.deviation == doctest::Approx(options.deviation(rows, columns)).epsilon(0.02));
     CHECK(std::fabs(m.mean) < 0.01 * m.deviation);
@@ -58,8 +58,8 @@ TEST_CASE("every distribution has the standard deviation it promises") {
 
 TEST_CASE("an element is made of the draw of its place") {
   const random::Stream stream(3, "init", "weight");
-  const Tensor normals = drawn({Distribution::normal, Deviation::constant(0.3), 1}, 3, 201);
-  const Tensor uniforms = drawn({Distribution::uniform, Deviation::constant(0.3), 1}, 3, 201);
+  const Tensor normals = drawn({Distribution::normal, FixedScale::constant(0.3), 1}, 3, 201);
+  const Tensor uniforms = drawn({Distribution::uniform, FixedScale::constant(0.3), 1}, 3, 201);
   bool same = true;
   for (std::size_t i = 0; i < normals.size(); ++i)
     same = same && normals.data()[i] == static_cast<Real>(0.3 * stream.normal(i)) &&
@@ -68,10 +68,10 @@ TEST_CASE("an element is made of the draw of its place") {
 }
 
 TEST_CASE("the standard deviations are those of the literature") {
-  const auto deviation = [](Distribution distribution, const Deviation& std, double gain) {
+  const auto deviation = [](Distribution distribution, const FixedScale& std, double gain) {
     return InitOptions{distribution, std, gain}.deviation(rows, columns);
   };
-  CHECK(deviation(Distribution::normal, Deviation::constant(0.02), 5) == 0.02);
+  CHECK(deviation(Distribution::normal, FixedScale::constant(0.02), 5) == 0.02);
   CHECK(deviation(Distribution::normal, Scale::Rule::inv_sqrt_dim, 1) == doctest::Approx(0.05));  // 400 columns
   CHECK(deviation(Distribution::uniform, Scale::Rule::one, 1) == 1);
   CHECK(deviation(Distribution::xavier_normal, Scale::Rule::one, 1) == doctest::Approx(std::sqrt(2.0 / 1000)));
@@ -84,7 +84,7 @@ TEST_CASE("uniform distributions keep to their bounds and reach them") {
   const Moments xavier = moments(drawn({Distribution::xavier_uniform, Scale::Rule::one, 0.7}));
   CHECK(xavier.largest <= xavier_bound * (1 + 1e-6));
   CHECK(xavier.largest > 0.999 * xavier_bound);
-  const Moments uniform = moments(drawn({Distribution::uniform, Deviation::constant(0.1 / std::sqrt(3.0)), 1}));
+  const Moments uniform = moments(drawn({Distribution::uniform, FixedScale::constant(0.1 / std::sqrt(3.0)), 1}));
   CHECK(uniform.largest <= 0.1 * (1 + 1e-6));
   CHECK(uniform.largest > 0.0999);
 }

@@ -13,7 +13,7 @@ namespace surd {
 namespace {
 
 /// Mean cross-entropy of random targets from random hidden states of rms 1.
-double initial_loss(std::size_t vocabulary, std::size_t d, const Deviation& sigma) {
+double initial_loss(std::size_t vocabulary, std::size_t d, const FixedScale& sigma) {
   constexpr std::size_t states = 1500;
   test::Bench bench;
   EmbeddingOptions options;
@@ -33,8 +33,8 @@ double initial_loss(std::size_t vocabulary, std::size_t d, const Deviation& sigm
 TEST_CASE("the initial loss is ln V + s^2/2 for small logits and at most 1.1 s sqrt(2 ln V) for large ones") {
   for (const std::size_t d : {64, 256})
     for (const std::size_t vocabulary : {32, 128, 500, 2000})
-      for (const Deviation& sigma :
-           {Deviation(Scale::Rule::inv_sqrt_dim), Deviation::constant(0.02), Deviation::constant(1)}) {
+      for (const FixedScale& sigma :
+           {FixedScale(Scale::Rule::inv_sqrt_dim), FixedScale::constant(0.02), FixedScale::constant(1)}) {
         CAPTURE(d);
         CAPTURE(vocabulary);
         CAPTURE(sigma.text());

@@ -21,11 +21,8 @@ void check(const std::string& name, Bench& bench, const Layer& layer, const Shap
       [&](std::uint64_t seed) { return std::vector<Tensor>{random_tensor(shape, seed)}; }, &bench.parameters);
 }
 
-const std::vector<Activation> activations = {Activation::none,      Activation::relu, Activation::gelu,
-                                             Activation::gelu_tanh, Activation::tanh, Activation::sigmoid};
-
 TEST_CASE("gradients of Linear") {
-  for (const Activation activation : activations) {
+  for (const Activation activation : test::activations()) {
     for (const bool bias : {true, false}) {
       Bench bench;
       const Linear linear(bench.scope / "linear", {5, 7, bias, activation});
@@ -46,7 +43,7 @@ TEST_CASE("gradients of the norms") {
 }
 
 TEST_CASE("gradients of PositionWiseFeedForward") {
-  for (const Activation activation : activations) {
+  for (const Activation activation : test::activations()) {
     Bench bench;
     const PositionWiseFeedForward layer(bench.scope / "feed_forward", 6, {11, activation});
     check("feed-forward " + name_of(activation), bench, layer, {2, 3, 6});

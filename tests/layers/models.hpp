@@ -31,6 +31,13 @@ struct Bench {
   }
 };
 
+/// All that there are.
+inline std::vector<Activation> activations() {
+  std::vector<Activation> all;
+  for (std::size_t i = 0; i < names_of(Activation{}).size(); ++i) all.push_back(static_cast<Activation>(i));
+  return all;
+}
+
 /// Adds noise to every parameter, so that no mistake hides behind a bias of zero or a gain of one.
 inline void perturb(ParameterSet& parameters, double deviation = 0.2) {
   for (Parameter& parameter : parameters) {

@@ -183,6 +183,12 @@ TEST_CASE("ragged rows that do not fit are refused") {
     });
   };
   CHECK(with(model, {5, 3}, {3, 4, 1}) == "model: 3 sources with 2 lengths, 3 targets with 3");
+  const std::vector<std::int32_t> places(3 * 4, 0);  // of packed documents
+  Tokens packed = example.target_tokens();
+  packed.places = places;
+  CHECK(message_of([&] {
+          model.transformer.ragged_hidden(tape, example.source_tokens(), {5, 3, 4}, packed, {3, 4, 1});
+        }) == "model: ragged rows hold no packed documents");
   CHECK(with(model, {5, 3, 6}, {3, 4, 1}) == "ragged rows: a row of 6 positions; takes 1 to 5");
   CHECK(with(model, {5, 3, 4}, {3, 4, 0}) == "ragged rows: a row of 0 positions; takes 1 to 4");
   CHECK(with(alone, {5, 3, 6}, {3, 4, 1}) == "model: a source of 6 tokens among 5, a target of 1 among 4");

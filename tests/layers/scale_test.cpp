@@ -106,13 +106,13 @@ TEST_CASE("what is no scale is refused and changes nothing") {
 
 TEST_CASE("a standard deviation is a scale that is neither negative nor learned") {
   for (const char* text : {"0", "0.02", "one", "inv_sqrt_dim", "0.5 * sqrt_dim"}) {
-    Deviation deviation;
+    FixedScale deviation;
     CAPTURE(text);
     CHECK(deviation.parse(text));
     CHECK(deviation.text() == text);
   }
   for (const char* text : {"-0.02", "-1 * sqrt_dim", "learned", "learned 0.02", "normal"}) {
-    Deviation deviation(Scale::Rule::inv_dim, 8);
+    FixedScale deviation(Scale::Rule::inv_dim, 8);
     CAPTURE(text);
     CHECK_FALSE(deviation.parse(text));
     CHECK(deviation.text() == "8 * inv_dim");

@@ -50,7 +50,7 @@ TEST_CASE("every option changes the loss: none is declared and never read") {
   const auto learned = [](const LearnedPositionsOptions& options) {
     return [options](TransformerOptions& o) { o.positions = test::learned_positions(options); };
   };
-  const InitOptions other_init = InitOptions::normal(Deviation::constant(0.3));
+  const InitOptions other_init = InitOptions::normal(FixedScale::constant(0.3));
   using O = TransformerOptions;
   const std::vector<std::pair<std::string, std::function<void(O&)>>> changes = {
       {"default", [](O&) {}},
@@ -121,7 +121,7 @@ TEST_CASE("every option changes the loss: none is declared and never read") {
       {"attention.init", attention([&](MultiHeadOptions& o) { o.init = other_init; })},
       {"attention.init.gain", attention([](MultiHeadOptions& o) { o.init.gain = 0.7; })},
       {"attention.init_fused", attention([](MultiHeadOptions& o) { o.init_fused = true; })},
-      {"attention.output_gain", attention([](MultiHeadOptions& o) { o.output_gain = Deviation::constant(0.7); })},
+      {"attention.output_gain", attention([](MultiHeadOptions& o) { o.output_gain = FixedScale::constant(0.7); })},
       {"attention.output_gain of depth",
        attention([](MultiHeadOptions& o) { o.output_gain = Scale::Rule::inv_sqrt_dim; })},
       {"feed_forward.width", feed_forward([](PositionWiseOptions& o) { o.width = 13; })},
@@ -185,7 +185,7 @@ TEST_CASE("options that contradict each other are refused") {
         }) ==
         "model.attention: absorb_scale cannot go with query_key_norm, which would undo it; set one of them to "
         "false");
-  CHECK(message([](TransformerOptions& o) { o.embedding.init.std = Deviation::constant(-1); }) ==
+  CHECK(message([](TransformerOptions& o) { o.embedding.init.std = FixedScale::constant(-1); }) ==
         "model.embedding.init: std must not be negative");
   CHECK(message([&](TransformerOptions& o) {
           o.positions = test::learned_positions({8, learned});

@@ -56,7 +56,6 @@ TEST_CASE("parameters are counted without being made, however many") {
   }
   TransformerOptions huge = small_options();
   huge.d_model = 65'536;
-  huge.positions.select("none");
   ParameterSet counted = ParameterSet::counting();
   const Transformer unmade(Scope(counted, 1), huge, 9, 9);
   CHECK(counted.counted() > 12 * 65'536.0 * 65'536.0);  // of the attention's projections

@@ -79,8 +79,7 @@ TEST_CASE("gradients of attention with a bias a bucket of distances") {
 }
 
 TEST_CASE("gradients of GatedFeedForward") {
-  for (const Activation gate : {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh,
-                                Activation::tanh, Activation::sigmoid, Activation::silu})
+  for (const Activation gate : test::activations())
     for (const bool bias : {false, true}) {
       Bench bench;
       const GatedFeedForward layer(bench.scope / "feed_forward", 6, {11, gate, bias ? 0.3 : 0, bias});

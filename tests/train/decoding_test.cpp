@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 namespace surd {
@@ -33,8 +34,7 @@ struct Decoder : test::Toy {
   const std::vector<double>& next(const Ids& source, const Ids& prefix) const {
     auto [found, fresh] = rows_.try_emplace({source, prefix});
     if (!fresh) return found->second;
-    TapeArguments inference;
-    inference.record = inference.training = false;
+    const TapeArguments inference = TapeArguments::inference();
     Tape tape(inference);
     Ids input = prefix;
     input.insert(input.begin(), Vocabulary::bos);
@@ -254,6 +254,8 @@ TEST_CASE("what does not end is cut at max_length") {
     const std::size_t words = sources[i].size() - 1;
     CHECK(hypotheses[i].tokens.size() == 2 * (words + 1) + 20);
   }
+  CHECK(length_limit(2, 4) == 28);
+  CHECK(length_limit(1e300, 4) == std::numeric_limits<std::size_t>::max());
   const Decoder silent(1, 50);  // ends at once
   for (const Translation& hypothesis : decode(silent.transformer, sources, {3, 1, 1})) {
     CHECK(hypothesis.tokens.empty());

@@ -60,8 +60,7 @@ bool has_unknown(const std::vector<TokenId>& tokens) {
 struct OneByOne {
   OneByOne(const Transformer& model, const std::vector<SentencePair>& pairs) {
     for (const SentencePair& pair : pairs) {
-      TapeArguments inference;
-      inference.record = inference.training = false;
+      const TapeArguments inference = TapeArguments::inference();
       Tape tape(inference);
       std::vector<TokenId> input = {Vocabulary::bos}, output = pair.target;
       input.insert(input.end(), pair.target.begin(), pair.target.end());

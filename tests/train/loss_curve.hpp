@@ -17,7 +17,7 @@ namespace surd::test {
 
 /// An arm: the embeddings' initial deviation, the two factors, and how the embeddings are to be updated.
 struct Arm {
-  Deviation deviation;
+  FixedScale deviation;
   Scale scale = Scale::Rule::one;
   Scale logit_scale = Scale::Rule::one;
   double rate_multiplier = 1;  ///< on the input embeddings' learning rate

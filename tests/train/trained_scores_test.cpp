@@ -30,8 +30,7 @@ double log_deviation(const Transformer& model, const std::vector<SentencePair>& 
   std::iota(rows.begin(), rows.end(), 0);
   const Batch batch = make_batch(pairs, rows);
   test::Recorder recorder;
-  TapeArguments options;
-  options.record = options.training = false;
+  TapeArguments options = TapeArguments::inference();
   options.observer = &recorder;
   Tape tape(options);
   batch_hidden(model, tape, batch);

@@ -47,7 +47,6 @@ std::optional<GradientNoise> NoiseMeter::measure(double label_smoothing, std::ui
   options.step = step;
   options.gradients = &gradients_;
   tape_.reset(options);
-  ++passes_;
   const Variable loss =
       batch_loss(model_, tape_, half_, static_cast<Real>(label_smoothing), static_cast<Real>(half_.target_tokens()));
   if (!std::isfinite(static_cast<double>(loss.value().data()[0]))) {

@@ -35,8 +35,6 @@ class NoiseMeter {
   /// loss is not finite. Where batches are packed, rows are counted in place of pairs. Changes nothing but the meter.
   std::optional<GradientNoise> measure(double label_smoothing, std::uint64_t seed, std::uint64_t step);
 
-  std::uint64_t passes() const { return passes_; }  ///< made so far
-
  private:
   const Transformer& model_;
   const ParameterSet& parameters_;
@@ -44,7 +42,6 @@ class NoiseMeter {
   Tape tape_;
   Batch half_;
   std::size_t pairs_ = 0;
-  std::uint64_t passes_ = 0;
 };
 
 }  // namespace surd

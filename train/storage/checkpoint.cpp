@@ -118,22 +118,25 @@ void Checkpoints::save(const ParameterSet& parameters, const Optimizer& optimize
   if (best) write_file_atomically(best_file(), bytes);
 }
 
-void Checkpoints::expect_space(const ParameterSet& parameters, const Optimizer& optimizer) const {
+void Checkpoints::expect_space(const ParameterSet& parameters, const Optimizer& optimizer,
+                               std::size_t most_saves) const {
   constexpr std::uint64_t header_bytes_a_tensor = 256;
   const std::uint64_t copies = 1 + optimizer.slots().size();
-  const std::uint64_t one =
-      copies * (parameters.element_count() * sizeof(Real) + parameters.size() * header_bytes_a_tensor);
-  std::uint64_t held = 0;
+  const auto one = static_cast<double>(
+      copies * (parameters.element_count() * sizeof(Real) + parameters.size() * header_bytes_a_tensor));
+  double held = 0;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder_, error))
-    if (entry.is_regular_file(error)) held += fs::file_size(entry.path(), error);
-  const std::uint64_t needed = (keep_ + 2) * one, available = available_bytes(folder_);
-  const auto megabytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
-  if (needed <= held || needed - held <= available) return;
+    if (entry.is_regular_file(error)) held += static_cast<double>(fs::file_size(entry.path(), error));
+  const std::size_t kept = std::min(keep_, most_saves);
+  const double needed = (static_cast<double>(kept) + 2) * one - held;
+  const auto available = static_cast<double>(available_bytes(folder_));
+  if (needed <= available) return;
+  constexpr double megabyte = 1e6;
   throw NoSpace(fmt::format(
       "{}: the run's checkpoints need {:.1f} MB more ({} kept, the best and one being written, {:.1f} MB each), but "
       "{:.1f} MB are free; make room, or use another --out or a smaller train.keep_checkpoints",
-      folder_, megabytes(needed - held), keep_, megabytes(one), megabytes(available)));
+      folder_, needed / megabyte, kept, one / megabyte, available / megabyte));
 }
 
 std::string Checkpoints::best_file() const { return (fs::path(folder_) / "best.safetensors").string(); }
@@ -170,22 +173,24 @@ std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, 
     if (check) check(path, file.metadata);
     expect_model(file, path, parameters);
     expect_optimizer(file, path, parameters, optimizer);
-    restore_parameters(file, parameters);
-    for (Optimizer::Slot& slot : optimizer.slots())
-      for (const Parameter& parameter : parameters)
-        slot.tensors[parameter.index] = file.tensors.at(slot_name(slot, parameter));
     const auto text = [&](const char* key) {
       const auto found = file.metadata.find(key);
       expect(found != file.metadata.end(), path, "its metadata have no '{}'; {}", key, way_out);
       return found->second;
     };
     const Saved saved{state_from({text("state"), path + ": state", way_out}), text("log_position")};
+    std::uint64_t updates = 0;
     try {
-      optimizer.set_updates(std::stoull(text("optimizer_updates")));
+      updates = std::stoull(text("optimizer_updates"));
       schedule.restore(JsonObject(text("schedule"), path + ": schedule", way_out).reals());
     } catch (const std::logic_error&) {  // of std::stoull, or of a map that lacks a key
       throw Error(fmt::format("{}: 'optimizer_updates' or 'schedule' cannot be read; {}", path, way_out));
     }
+    optimizer.set_updates(updates);
+    restore_parameters(file, parameters);
+    for (Optimizer::Slot& slot : optimizer.slots())
+      for (const Parameter& parameter : parameters)
+        slot.tensors[parameter.index] = file.tensors.at(slot_name(slot, parameter));
     // It is the best, and the run may have stopped before that was written.
     if (writes && saved.state.update == saved.state.best_update && path != best_file())
       write_file_atomically(best_file(), bytes);

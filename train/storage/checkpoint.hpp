@@ -3,7 +3,7 @@
 #include "train/optimizers/optimizer.hpp"
 #include "train/schedule.hpp"
 #include "train/storage/safetensors.hpp"
-#include "train/train.hpp"
+#include "train/train_state.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -45,14 +45,15 @@ class Checkpoints {
   void save(const ParameterSet& parameters, const Optimizer& optimizer, const Schedule& schedule,
             const TrainState& state, const std::string& log_position, bool best, bool interrupted = false) const;
 
-  /// Throws NoSpace unless the file system has room for all checkpoints of a run: those kept, the best one and one that
-  /// is being written. What the folder holds already counts as room, for most of it will be replaced.
-  void expect_space(const ParameterSet& parameters, const Optimizer& optimizer) const;
+  /// Throws NoSpace unless the file system has room for all checkpoints of a run that saves no more often than
+  /// `most_saves`: those kept, the best one and one that is being written. What the folder holds already counts as
+  /// room, for most of it will be replaced.
+  void expect_space(const ParameterSet& parameters, const Optimizer& optimizer, std::size_t most_saves) const;
 
   /// Restores from the latest whole checkpoint, or from the best where every later one is damaged; `warn` is told of
   /// each that is passed over. Writes the best file if the run stopped before it could, where `writes`. Nothing where
-  /// there is none at all. Throws Error when there are only damaged ones, or the one chosen does not fit the model or
-  /// is not to be used.
+  /// there is none at all. Throws Error, and restores nothing, when there are only damaged ones, or the one chosen does
+  /// not fit the model or is not to be used.
   std::optional<Saved> resume(ParameterSet& parameters, Optimizer& optimizer, Schedule& schedule,
                               const std::function<void(const std::string&)>& warn, bool writes = true,
                               const Check& check = {}) const;

@@ -55,7 +55,7 @@ SystemCalls* calls = &real_calls;
 /// `code` is the system's, as in errno.
 [[noreturn]] void throw_refused(int code, const std::string& path, std::string_view what) {
   const std::string text = fmt::format("{}: {}: {}", path, what, std::strerror(code));
-  if (code == ENOSPC || code == EDQUOT) throw NoSpace(text);
+  if (code == ENOSPC || code == EDQUOT) throw NoSpace(text + "; make room");
   if (code == EEXIST) throw FileExists(text);
   throw Error(text);
 }
@@ -126,6 +126,11 @@ std::string File::read() {
 }
 
 void File::truncate(std::uint64_t size) { check(calls->truncate(descriptor_, static_cast<off_t>(size)) == 0, "cut"); }
+
+bool File::removed() const {
+  struct stat status = {};
+  return ::fstat(descriptor_, &status) == 0 && status.st_nlink == 0;
+}
 
 void File::sync() { check(calls->sync(descriptor_) == 0, "sync"); }
 

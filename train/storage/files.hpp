@@ -60,6 +60,8 @@ class File {
   /// All bytes from here to the end.
   std::string read();
   void truncate(std::uint64_t size);
+  /// Whether no name leads to it any more.
+  bool removed() const;
   /// Returns when what was written would survive a loss of power.
   void sync();
   void close();

@@ -1,5 +1,7 @@
+#include "autograd/base/counted.hpp"
 #include "autograd/blas.hpp"
 #include "autograd/pool.hpp"
+#include "autograd/profile.hpp"
 #include "experiments/commands/bench/bench_arguments.hpp"
 #include "experiments/commands/bench/bench_products.hpp"
 #include "experiments/commands/bench/bench_run.hpp"
@@ -110,8 +112,8 @@ int bench_step_command(const BenchStepArguments& arguments) {
     fmt::print("{}\n", result.dump());
     return exit_done;
   }
-  fmt::print("{}: {} parameters, {} thread{}, dropout {}\n", shape.name, with_commas(run.parameters.element_count()),
-             arguments.replicas, arguments.replicas == 1 ? "" : "s", arguments.dropout);
+  fmt::print("{}: {} parameters, {}, dropout {}\n", shape.name, with_commas(run.parameters.element_count()),
+             counted(arguments.replicas, "thread"), arguments.dropout);
   fmt::print("step   {:.2f} ms (median of {}), {} positions/s, {:.1f} GFLOP/s\n", 1e3 * seconds, steps.size(),
              with_commas(result["tokens_per_s"].get<std::uint64_t>()), result["gflops"].get<double>());
   fmt::print("its matrix products alone, by the BLAS library on one thread: {:.2f} ms;\nstep / these {:.2f}\n",

@@ -1,5 +1,6 @@
 #include "experiments/commands/metrics/score_files.hpp"
 
+#include "autograd/base/counted.hpp"
 #include "data/lines.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
@@ -45,8 +46,8 @@ std::vector<System> read_systems(const TranslationMetric& metric, const ScoreFil
   for (const std::string& name : arguments.translations.values) {
     const std::vector<std::string> translations = lines_of(name);
     expect_usage(translations.size() == references.size(), name,
-                 "has {} lines and {} has {}; line n must be the reference of line n", with_commas(translations.size()),
-                 arguments.reference, with_commas(references.size()));
+                 "has {} and {} has {}; line n must be the reference of line n", counted(translations.size(), "line"),
+                 arguments.reference, counted(references.size(), "line"));
     System system{name, count_lines(metric, translations, references), {}};
     system.sums = sum_of(system.lines);
     system.score = metric.score(system.sums);

@@ -46,7 +46,9 @@ std::vector<std::string> lines_of_pilot(const Study& study, const std::string& p
   const StudyFolder folder(path);
   const Study pilot = folder.study();
   StudyResults results(folder, StudyResults::Parts::all);
-  std::vector<std::string> lines = pilot_lines(study, expect_from_pilot(study, pilot, results.known_of(pilot)));
+  const auto found =
+      while_waiting("simulating studies", [&] { return expect_from_pilot(study, pilot, results.known_of(pilot)); });
+  std::vector<std::string> lines = pilot_lines(study, found);
   for (std::string& line : pilot_doubts(study, pilot)) lines.push_back(std::move(line));
   return lines;
 }
@@ -55,7 +57,10 @@ std::vector<std::string> lines_of_pilot(const Study& study, const std::string& p
 int study_check_command(const StudyCheckArguments& arguments) {
   if (is_study_group(arguments.file)) return study_group_check(arguments);
   const Study study = load_study(arguments.file, arguments.settings.values, arguments.quick);
-  while_waiting(waiting_for_data, [&] { check_experiments(study); });
+  while_waiting(waiting_for_data, [&] {
+    check_experiments(study);
+    check_probes(study);
+  });
   const Decidability decidability = decidability_of(study);
   StudyCounts counts;
   counts.planned = plan(study, [](const std::string&) { return nullptr; }).size();

@@ -1,3 +1,4 @@
+#include "autograd/base/counted.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/program/exit_code.hpp"
@@ -16,8 +17,8 @@ int study_retry_command(const StudyFolderArguments& arguments) {
   if (count == 0)
     fmt::print("no run has failed\n");
   else
-    fmt::print("{} run{} that failed will be made again by surd study work {}; what {} left is in {}/failed\n", count,
-               count == 1 ? "" : "s", shell_word(folder.path()), count == 1 ? "it" : "they", folder.path());
+    fmt::print("{} that failed will be made again by surd study work {}; what {} left is in {}/failed\n",
+               counted(count, "run"), shell_word(folder.path()), count == 1 ? "it" : "they", folder.path());
   return exit_done;
 }
 

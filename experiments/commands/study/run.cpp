@@ -1,3 +1,4 @@
+#include "autograd/base/counted.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/commands/study/make_runs.hpp"
@@ -38,7 +39,7 @@ struct StudyRunArguments : StudyFileArguments {
     f("out", out, "folder of the study [runs/NAME]", Unit{"folder"});
     f("resume", resume, "go on with what is in the folder");
     f("dry_run", dry_run, "list the runs and make none");
-    f("anyway", anyway, "even if no hypothesis can be decided");
+    f("anyway", anyway, "even if no hypothesis can be decided, or a number of the probe is not recorded");
     f("keep_checkpoints", keep_checkpoints, "the runs keep their parameters, and go on where they were stopped");
     f("retries", retries, "how often a run that failed is tried again; fixed when the study is begun",
       between(0, 1000));
@@ -90,8 +91,7 @@ void list_runs(const StudyFolder& folder, const Study& study, const ReusableRuns
   }
   const std::size_t more = runs_at_most(study) - runs.size();
   console.line(fmt::format(
-      "{} run{}{}{}", runs.size(), runs.size() == 1 ? "" : "s",
-      study.tuning ? fmt::format("; the tuning adds at most {}", more) : "",
+      "{}{}{}", counted(runs.size(), "run"), study.tuning ? fmt::format("; the tuning adds at most {}", more) : "",
       others != nullptr ? fmt::format("; {} can be reused", reusable(study, results.known(), *others)) : ""));
 }
 
@@ -102,29 +102,51 @@ std::vector<std::string> all_to_reuse(const StudyFolder& folder, const std::vect
   return all;
 }
 
-int run_study(const StudyRunArguments& arguments, bool in_group);
+/// A study of which it is known that it can be made.
+struct CheckedStudy {
+  StudyRunArguments arguments;
+  StudyFolder folder;
+  StudySource source;
+  Study written;
+  std::vector<std::string> reuse;  // folders of studies that are named now
+};
 
-/// `surd study run` of a group. Every study is read before the first run begins.
+/// Refuses what cannot be made. Writes nothing.
+CheckedStudy check_study(const StudyRunArguments& arguments) {
+  const StudyFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out);
+  const StudySource source{arguments.file, arguments.settings.values, arguments.quick, {}, folder.begun()};
+  const Study written = load_study(source);
+  while_waiting(waiting_for_data, [&] {
+    check_experiments(written);
+    if (!folder.begun() && !arguments.anyway) check_probes(written);
+  });
+  expect_folder(folder, written, source, arguments.resume);
+  if (folder.begun())
+    expect_as_begun(folder, arguments);
+  else
+    expect_decidable(written, arguments);
+  return {arguments, folder, source, written, folders_to_reuse(arguments.reuse.values, folder)};
+}
+
+int run_study(const CheckedStudy& study, bool in_group);
+
+/// `surd study run` of a group. Every study is checked before the first run begins.
 int study_group_run(const StudyRunArguments& arguments) {
   const StudyGroup group = load_study_group(arguments.file);
-  std::vector<StudyRunArguments> studies;
+  std::vector<CheckedStudy> studies;
   const std::string folder = arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out;
   expect_usage(!StudyFolder(folder).begun(), folder, "holds a single study; name another folder by --out");
   for (const fs::path& file : group.studies) {
     StudyRunArguments study = arguments;
     study.file = file.string();
     study.out = folder + "/" + file.stem().string();
-    studies.push_back(study);
-    const bool begun = StudyFolder(study.out).begun();
-    const Study read = load_study(StudySource{study.file, study.settings.values, study.quick, {}, begun});
-    if (!begun) expect_decidable(read, study);
-    static_cast<void>(folders_to_reuse(study.reuse.values, StudyFolder(study.out)));
+    studies.push_back(check_study(study));
   }
   if (!arguments.dry_run) freeze_group(group, folder);
   Console console;
   int code = exit_done;
-  for (const StudyRunArguments& study : studies) {
-    console.line(fmt::format("\n{}", styled(study.file, Console::Style::bold, STDOUT_FILENO)));
+  for (const CheckedStudy& study : studies) {
+    console.line(fmt::format("\n{}", styled(study.arguments.file, Console::Style::bold, STDOUT_FILENO)));
     const int ended = run_study(study, true);
     if (ended > 128) return ended;
     code = std::max(code, ended);
@@ -135,27 +157,19 @@ int study_group_run(const StudyRunArguments& arguments) {
   return code;
 }
 
-int run_study(const StudyRunArguments& arguments, bool in_group) {
-  const StudyFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out);
-  const StudySource source{arguments.file, arguments.settings.values, arguments.quick, {}, folder.begun()};
-  const Study written = load_study(source);
-  while_waiting(waiting_for_data, [&] { check_experiments(written); });
-  expect_folder(folder, written, source, arguments.resume);
-  const std::vector<std::string> reuse = folders_to_reuse(arguments.reuse.values, folder);
+int run_study(const CheckedStudy& study, bool in_group) {
+  const auto& [arguments, folder, source, written, reuse] = study;
   if (arguments.dry_run) {
-    const Study study = folder.begun() ? folder.study() : written;  // it may have been extended
+    const Study planned = folder.begun() ? folder.study() : written;  // it may have been extended
     const std::vector<std::string> named = all_to_reuse(folder, reuse);
     const ReusableRuns others(named, folder.begun() ? folder.keep_checkpoints() : arguments.keep_checkpoints);
-    list_runs(folder, study, named.empty() ? nullptr : &others);
+    list_runs(folder, planned, named.empty() ? nullptr : &others);
     return exit_done;
   }
-  if (!folder.begun()) {
-    expect_decidable(written, arguments);
+  if (!folder.begun())
     folder.freeze(source, written, arguments.keep_checkpoints, reuse, arguments.retries);
-  } else {
-    expect_as_begun(folder, arguments);
-    if (!reuse.empty()) folder.add_reuse(reuse);
-  }
+  else if (!reuse.empty())
+    folder.add_reuse(reuse);
 
   if (arguments.jobs == std::size_t{0}) {
     Console().line(
@@ -168,7 +182,7 @@ int run_study(const StudyRunArguments& arguments, bool in_group) {
 
 /// Returns 0 where all runs have ended, be it by divergence, and 1 where any failed or is missing.
 int study_run_command(const StudyRunArguments& arguments) {
-  return is_study_group(arguments.file) ? study_group_run(arguments) : run_study(arguments, false);
+  return is_study_group(arguments.file) ? study_group_run(arguments) : run_study(check_study(arguments), false);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "experiments/commands/study/study_lines.hpp"
 
+#include "autograd/base/counted.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/study/file/claims.hpp"
@@ -38,13 +39,13 @@ std::string seeds_text(const std::vector<std::uint64_t>& seeds) {
 
 /// What the seeds of a hypothesis come to; the same for all that have as many.
 std::string reach_text(const Reach& reach, std::size_t tests, std::size_t looks) {
-  const std::string with = fmt::format("be decided with {} seed{}{}: ", reach.seeds, reach.seeds == 1 ? "" : "s",
-                                       reach.of_tuning ? " of the tuning" : "");
+  const std::string with =
+      fmt::format("be decided with {}{}: ", counted(reach.seeds, "seed"), reach.of_tuning ? " of the tuning" : "");
   if (reach.seeds < statistics::fewest_seeds)
     return fmt::format("cannot {}{} are the fewest", with, statistics::fewest_seeds);
   if (!reach.tested) return fmt::format("can {}no test, so no p", with);
-  return fmt::format("{} {}smallest p 2/2^{} = {}, for {} test{} (Holm){} {}{}", reach.decidable ? "can" : "cannot",
-                     with, reach.seeds, short_number(reach.p), tests, tests == 1 ? "" : "s",
+  return fmt::format("{} {}smallest p 2/2^{} = {}, for {} (Holm){} {}{}", reach.decidable ? "can" : "cannot", with,
+                     reach.seeds, short_number(reach.p), counted(tests, "test"),
                      looks == 1 ? "" : fmt::format(" and {} looks", looks), short_number(reach.p_holm),
                      reach.decidable ? "" : fmt::format(", above {}", statistics::significance));
 }
@@ -72,8 +73,11 @@ std::vector<std::string> reach_lines(const Study& study, const Decidability& dec
       append(lines, wrapped(one_line(names[i]), indent + "- ", indent + "  ", screen_width));
     if (names.size() > most_names) lines.push_back(fmt::format("{}- and {} more", indent, names.size() - most_names));
   }
+  const bool of_tuning = std::any_of(decidability.hypotheses.begin(), decidability.hypotheses.end(),
+                                     [](const Reach& reach) { return !reach.decidable && reach.of_tuning; });
   if (decidability.undecidable() > 0)
-    lines.push_back(fmt::format("{}{} seeds or more would do for all", indent, decidability.seeds_for_all));
+    lines.push_back(fmt::format("{}{} seeds or more{} would do for all", indent, decidability.seeds_for_all,
+                                of_tuning ? ", of the tuning too (tuning.seeds)," : ""));
   return lines;
 }
 
@@ -169,9 +173,9 @@ std::vector<std::string> pilot_doubts(const Study& study, const Study& pilot) {
   const std::string indent(12, ' ');
   std::vector<std::string> lines;
   if (pilot.seeds.size() <= few)
-    append(lines, wrapped(fmt::format("it has {} seed{}, and even of three a deviation comes out below half the true "
+    append(lines, wrapped(fmt::format("it has {}, and even of three a deviation comes out below half the true "
                                       "one in one pilot of five; give it more",
-                                      pilot.seeds.size(), pilot.seeds.size() == 1 ? "" : "s"),
+                                      counted(pilot.seeds.size(), "seed")),
                           indent, indent, screen_width));
   const auto shared = std::count_if(pilot.seeds.begin(), pilot.seeds.end(), [&](std::uint64_t seed) {
     return std::find(study.seeds.begin(), study.seeds.end(), seed) != study.seeds.end();

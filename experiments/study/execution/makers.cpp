@@ -1,5 +1,7 @@
 #include "experiments/study/execution/makers.hpp"
 
+#include "autograd/base/counted.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +11,9 @@ namespace surd {
 
 std::vector<Maker> makers_of(const Study& study, const KnownResults& known) {
   constexpr double seconds_of_an_hour = 3600;
-  const auto replicas = static_cast<double>(study.config(0, {}, study.seeds.front()).train.replicas);
+  std::vector<double> replicas;  // by arm
+  for (std::size_t arm = 0; arm < study.arms.size(); ++arm)
+    replicas.push_back(static_cast<double>(study.config(arm, {}, study.seeds.front()).train.replicas));
   std::vector<Maker> makers;
   for (const PlannedRun& run : plan(study, known)) {
     const RunResult* result = known(run.id(study));
@@ -19,7 +23,7 @@ std::vector<Maker> makers_of(const Study& study, const KnownResults& known) {
     if (maker == makers.end()) maker = makers.insert(makers.end(), {result->system});
     ++maker->runs;
     const auto seconds = result->summary.find("wall_seconds");
-    if (seconds != result->summary.end()) maker->core_hours += replicas * seconds->second / seconds_of_an_hour;
+    if (seconds != result->summary.end()) maker->core_hours += replicas[run.arm] * seconds->second / seconds_of_an_hour;
   }
   return makers;
 }
@@ -39,7 +43,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const std::vector<Make
       std::vector<std::string> own;
       for (const auto& [name, value] : maker.system)
         if (values[name].size() > 1) own.push_back(fmt::format("{} {}", name, value));
-      facts.emplace_back(fmt::format("{} run{}", maker.runs, maker.runs == 1 ? "" : "s"),
+      facts.emplace_back(counted(maker.runs, "run"),
                          fmt::format("{:.2g} core-hours; {}", maker.core_hours, fmt::join(own, ", ")));
     }
   }

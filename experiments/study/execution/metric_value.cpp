@@ -16,7 +16,13 @@ std::optional<MetricValue> value_of(const Study& study, const MetricSpec& metric
     if (name == "V") return static_cast<double>(result.vocabulary);
     return value_of(study, study.metric(name), arm, result, within);
   };
-  return metric.metric->of_run({result, number});
+  try {
+    return metric.metric->of_run({result, number});
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(fmt::format("metric '{}' of arm '{}': {}", metric.name, study.arms[arm].name, error.what()));
+  }
 }
 
 /// The runs of one seed along the whole grid of learning rates, `extended` or as it was written, by rate: with those

@@ -13,7 +13,8 @@ std::optional<MetricValue> metric_value(const Study& study, const MetricSpec& me
 
 /// The value of a metric of the tuning for one seed, from its runs over the learning rates; after a joint search,
 /// from those with the other settings chosen.
-/// Only the grid as it was written counts, without extensions, so that every arm has the same range. Nothing until all
+/// Unless the metric takes extensions, only the grid as it was written counts, so that every arm has the same range.
+/// Nothing until all
 /// of these runs have ended, or where one failed.
 std::optional<MetricValue> metric_of_tuning(const Study& study, const MetricSpec& metric, const Tuned& search,
                                             std::uint64_t seed, const KnownResults& known);

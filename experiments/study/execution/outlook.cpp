@@ -1,5 +1,6 @@
 #include "experiments/study/execution/outlook.hpp"
 
+#include "autograd/base/counted.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/study/execution/workers/worker_pool.hpp"
 
@@ -39,7 +40,10 @@ std::optional<RunTime> time_of_a_run(const Study& study) {
 }
 
 std::size_t usual_jobs(const Study& study) {
-  return std::max<std::size_t>(1, cores() / study.config(0, {}, study.seeds.front()).train.replicas);
+  std::size_t replicas = 1;
+  for (std::size_t arm = 0; arm < study.arms.size(); ++arm)
+    replicas = std::max(replicas, study.config(arm, {}, study.seeds.front()).train.replicas);
+  return std::max<std::size_t>(1, cores() / replicas);
 }
 
 std::vector<std::string> outlook(const Study& study, const StudyCounts& counts, std::size_t jobs,
@@ -56,12 +60,12 @@ std::vector<std::string> outlook(const Study& study, const StudyCounts& counts, 
   const auto now = static_cast<double>(left), in_the_end = static_cast<double>(most - counts.ended() - reusable);
   const auto workers = static_cast<double>(std::min(jobs, cores()));
   const bool tunes = most > counts.planned;
-  lines.push_back(fmt::format("time        about {}{} with {} worker{}", about(now * run->seconds / workers),
-                              tunes ? ", at most " + about(in_the_end * run->seconds / workers) : "", jobs,
-                              jobs == 1 ? "" : "s"));
-  lines.push_back(fmt::format("            {} core-hours{}, measured on {} of {} arm{}", hours(now * run->core_seconds),
+  lines.push_back(fmt::format("time        about {}{} with {}", about(now * run->seconds / workers),
+                              tunes ? ", at most " + about(in_the_end * run->seconds / workers) : "",
+                              counted(jobs, "worker")));
+  lines.push_back(fmt::format("            {} core-hours{}, measured on {} of {}", hours(now * run->core_seconds),
                               tunes ? ", at most " + hours(in_the_end * run->core_seconds) : "", run->arms,
-                              study.arms.size(), study.arms.size() == 1 ? "" : "s"));
+                              counted(study.arms.size(), "arm")));
   return lines;
 }
 

@@ -2,6 +2,7 @@
 
 #include "autograd/base/random.hpp"
 #include "experiments/config/read_scalar.hpp"
+#include "experiments/program/text_format.hpp"
 #include "experiments/run/fingerprint.hpp"
 #include "experiments/study/execution/metric_value.hpp"
 #include "experiments/study/metrics/evaluations.hpp"
@@ -20,20 +21,8 @@ namespace {
 
 constexpr double worst = std::numeric_limits<double>::infinity();
 
-/// The text as part of a path: letters, digits and what no file system minds stay; all else is escaped as in a URL, so
-/// that different names stay different.
-std::string path_component(const std::string& text) {
-  constexpr std::string_view allowed = "._+-=()^,";
-  std::string safe;
-  for (const char c : text) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (letter || allowed.find(c) != std::string_view::npos)
-      safe += c;
-    else
-      safe += fmt::format("%{:02X}", c & 0xFF);
-  }
-  return safe;
-}
+/// The text as part of a path: what no file system minds stays, and different names stay different.
+std::string path_component(const std::string& text) { return percent_encoded(text, "._+-=()^,"); }
 
 constexpr std::size_t cut_name = 200, longest_name = 255;  // bytes; no more is a name to most file systems
 

@@ -1,5 +1,6 @@
 #include "experiments/study/execution/study_folder.hpp"
 
+#include "autograd/base/utf8.hpp"
 #include "experiments/config/settings.hpp"
 #include "experiments/config/yaml_document.hpp"
 #include "experiments/program/text_format.hpp"
@@ -37,10 +38,10 @@ void for_each_run(const std::string& runs, const std::function<void(const std::s
        !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     const bool folder = entry->is_directory(gone), there = entry->exists(gone);
-    // surd 0.1.0 kept its claims there.
-    expect(folder || !there || entry->path().extension() == ".claim", entry->path().string(),
+    if (!is_seed(name)) continue;  // whatever lies beside them is not the study's
+    expect(folder || !there, entry->path().string(),
            "is a file where the folder of a run belongs; remove it, and the run is made");
-    if (!is_seed(name) || !folder) continue;
+    if (!folder) continue;
     entry.disable_recursion_pending();
     f(entry->path().lexically_relative(runs).generic_string());
   }
@@ -149,6 +150,12 @@ bool StudyFolder::only_prepared() const {
 
 void StudyFolder::freeze(const StudySource& source, const Study& study, bool keep_checkpoints,
                          const std::vector<std::string>& reuse, std::size_t retries) const {
+  const std::string file = fs::absolute(source.file).lexically_normal().string();
+  const auto expect_utf8 = [](const std::string& path) {
+    expect_usage(!find_invalid_utf8(path), path, "is a path that is not UTF-8, which study.json must be; rename it");
+  };
+  expect_utf8(file);
+  for (const std::string& other : reuse) expect_utf8(other);
   make_folders(base_folder(path_));
   make_folders(runs());
   const Guard guard(*this);
@@ -165,7 +172,7 @@ void StudyFolder::freeze(const StudySource& source, const Study& study, bool kee
     hashes.push_back(hash_of(text));
   }
   // A file server may have said for a while that study.json is not there.
-  expect_first(begin_study(path_, {fs::absolute(source.file).lexically_normal().string(),
+  expect_first(begin_study(path_, {file,
                                    source.settings,
                                    source.quick,
                                    keep_checkpoints,
@@ -195,10 +202,12 @@ void StudyFolder::extend(std::size_t seeds) const {
   const Guard guard(*this);
   Beginning begun = read_beginning(path_);
   const Study before = study_of(*this, begun);
-  expect_usage(begun.more_seeds.size() + 1 < before.looks, path_,
-               "its verdicts may be taken {}, which is used up, and its p values are not corrected for another look; "
-               "begin a study with other seeds (from {}), and with 'looks' if it may have to be extended",
-               before.looks == 1 ? "once" : fmt::format("{} times", before.looks), before.fresh_seeds(1).front());
+  expect_usage(
+      begun.more_seeds.size() + 1 < before.looks, path_,
+      "its verdicts may be taken {}, which is used up, and its p values are not corrected for another look; "
+      "begin a study with other seeds (from {}), and with 'looks' if it may have to be extended (what is left of the "
+      "runs it has: surd study work {})",
+      before.looks == 1 ? "once" : fmt::format("{} times", before.looks), before.fresh_seeds(1).front(), path_);
   begun.more_seeds.push_back(before.fresh_seeds(seeds));
   write_beginning(path_, begun);
 }

@@ -172,7 +172,10 @@ void StudyReader::keep_levels(Study& study) {
     for (const YamlNode& name : child.children) {
       const auto level =
           std::find_if(axis->levels.begin(), axis->levels.end(), [&](const Level& l) { return l.name == name.text; });
-      if (level != axis->levels.end())
+      const bool again = std::any_of(kept.begin(), kept.end(), [&](const Level& l) { return l.name == name.text; });
+      if (again)
+        add(name.origin, "quick.levels", fmt::format("{} stands there twice; remove one", name.described()));
+      else if (level != axis->levels.end())
         kept.push_back(*level);
       else if (!wrong_levels(study))
         add(name.origin, "quick.levels", fmt::format("axis '{}' has no level {}", axis->name, name.described()));
@@ -285,7 +288,7 @@ void StudyReader::check_start(const Study& study, std::size_t arm, const RunConf
     const std::string split = metric.metric->needs_split();
     if (!split.empty() && !includes(config.train.evaluate_splits, split))
       told(fmt::format("needs {} among train.evaluate_splits, e.g. [{}]", shown(split), shown(split)));
-    if (metric.metric->needs_probe() && config.probe.every == 0) told("needs probe.every above 0");
+    if (metric.metric->probed() != nullptr && config.probe.every == 0) told("needs probe.every above 0");
     if (const std::string need = metric.metric->needs_of_config(config); !need.empty()) told(need);
     const std::size_t apart = metric.metric->log_every_at_most();
     if (apart > 0 && config.train.log_every > apart) told(fmt::format("needs train.log_every of at most {}", apart));

@@ -1,6 +1,7 @@
 #include "experiments/study/file/study_group.hpp"
 
 #include "experiments/config/read_options.hpp"
+#include "experiments/program/usage_error.hpp"
 #include "experiments/study/file/claims.hpp"
 #include "experiments/study/file/study_fields.hpp"
 #include "train/storage/files.hpp"
@@ -24,6 +25,8 @@ std::vector<std::string> study_names(const fs::path& folder) {
 }
 
 bool is_study_group(const std::string& file) {
+  expect_usage(!path_exists(file) || is_file(file) || is_folder(file), file,
+               "is a pipe, and a study is read more than once; put it into a file");
   return path_exists(file) && YamlDocument::load(file).root().find("studies") != nullptr;
 }
 

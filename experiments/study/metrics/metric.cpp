@@ -21,7 +21,8 @@ std::optional<MetricValue> StudyMetric::of_rates(const RunsByRate&) const {
 MetricRegistry& metric_kinds() {
   static MetricRegistry table = [] {
     MetricRegistry built_in("metric");
-    built_in.add<FinalValue>("final_value", "at the last evaluation; a diverged run counts as before training");
+    built_in.add<FinalValue>("final_value",
+                             "at the last evaluation; of a run that ended in a NaN or Inf, before training");
     built_in.add<BestValue>("best_value", "the best of all evaluations");
     built_in.add<InitialValue>("initial_value", "before the first update");
     built_in.add<UpdatesTo>("updates_to", "updates until a target is met for three evaluations in a row");
@@ -34,9 +35,11 @@ MetricRegistry& metric_kinds() {
     built_in.add<ProbeMetric>("probe", "a number of probe.jsonl");
     built_in.add<Expression>("expression", "a formula over other metrics and numbers of levels");
     built_in.add<RateSensitivity>("rate_sensitivity",
-                                  "mean over the tuning's rates of the loss above the best one (Wortsman et al. 2023)");
+                                  "mean over the tuning's rates of the loss above the best one, no loss counted "
+                                  "above that before training (Wortsman et al. 2023)");
     built_in.add<LargestStableRate>("largest_stable_rate",
-                                    "the largest of the tuning's rates at which the loss stays near its best");
+                                    "the largest of the tuning's rates, from the best one upwards, at which the loss "
+                                    "stays near its best");
     built_in.add<BestRate>("best_rate", "the best rate of the tuning, by a parabola through it and its neighbours");
     return built_in;
   }();

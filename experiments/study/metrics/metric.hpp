@@ -34,6 +34,8 @@ struct RunView {
 /// The runs of one seed of a tuning along the learning rates of its grid, in rising order.
 using RunsByRate = std::map<double, const RunResult*>;
 
+struct ProbeMetricOptions;
+
 /// How a run's number is found, or the number of one seed of a tuning.
 class StudyMetric {
  public:
@@ -62,10 +64,10 @@ class StudyMetric {
   virtual std::size_t log_every_at_most() const { return 0; }
   /// "needs train.stop_after of ...", where runs do not measure the number, or may stop before they have it; "" else.
   virtual std::string needs_of_config(const RunConfig&) const { return ""; }
-  /// Whether it needs probe.jsonl, which runs write if probe.every is above 0.
-  virtual bool needs_probe() const { return false; }
+  /// The number of probe.jsonl that it is, which runs write if probe.every is above 0; null: none.
+  virtual const ProbeMetricOptions* probed() const { return nullptr; }
   /// Whether it may look at probe.jsonl. Where none does, the file, which may be large, need not be read.
-  virtual bool reads_probe() const { return needs_probe(); }
+  virtual bool reads_probe() const { return probed() != nullptr; }
   /// The formula it is computed by, whose names are checked when the study is read; "" = none.
   virtual std::string formula() const { return ""; }
 };

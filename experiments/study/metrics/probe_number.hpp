@@ -34,7 +34,7 @@ class ProbeMetric : public StudyMetric {
   using Options = ProbeMetricOptions;
   explicit ProbeMetric(Options options) : options_(std::move(options)) {}
   std::optional<MetricValue> of_run(const RunView& view) const override;
-  bool needs_probe() const override { return true; }
+  const ProbeMetricOptions* probed() const override { return &options_; }
 
  private:
   Options options_;

@@ -28,8 +28,8 @@ std::string to_json_line(const Alignment& alignment);
 /// end in .jsonl, and has a JSON object a line, written as they come.
 class AlignmentFile {
  public:
-  /// Throws UsageError where the file is there and has no alignments, or expect_output_file() does; Error with the
-  /// system's reason where it cannot be written, here and below.
+  /// Throws UsageError where a .jsonl file is there and has no alignments (a page is replaced), or expect_output_file()
+  /// does; Error with the system's reason where it cannot be written, here and below.
   AlignmentFile(const std::string& path, std::string chart_library);
 
   /// Whether there is place for one more: browsers become slow with large pages.

@@ -1,5 +1,6 @@
 #include "experiments/study/report/export.hpp"
 
+#include "autograd/base/counted.hpp"
 #include "autograd/base/utf8.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/study/report/forest.hpp"
@@ -185,11 +186,12 @@ std::string to_markdown(const Study& study, const Analysis& analysis) {
     text += fmt::format("Expected before the runs: {}\n\n", markdown_text(study.expectation));
   text += amendments_text(study);
   if (study.quick) text += "**A quick run, cut down to be tried: nothing in it is evidence.**\n\n";
-  text += fmt::format("{} runs: {} finished, {} diverged, {} failed, {} not ended{}. {} seed{} an arm.\n\n",
-                      analysis.runs, analysis.finished, analysis.diverged, analysis.failed, analysis.missing,
+  text += fmt::format("{}: {} finished, {} diverged, {} failed, {} not ended{}. {} an arm.\n\n",
+                      counted(analysis.runs, "run"), analysis.finished, analysis.diverged, analysis.failed,
+                      analysis.missing,
                       analysis.reused > 0 ? fmt::format("; {} taken from other studies", analysis.reused) : "",
-                      study.seeds.size(), study.seeds.size() == 1 ? "" : "s");
-  for (const ClaimResult& claim : analysis.claims) text += fmt::format("- {}\n", claim.sentence);
+                      counted(study.seeds.size(), "seed"));
+  for (const ClaimResult& claim : analysis.claims) text += fmt::format("- {}\n", markdown_text(claim.sentence));
   if (!analysis.claims.empty()) text += "\n";
 
   text += "## Hypotheses\n\n";

@@ -1,5 +1,6 @@
 #include "experiments/study/report/forest.hpp"
 
+#include "autograd/base/counted.hpp"
 #include "experiments/study/file/claims.hpp"
 #include "experiments/study/file/study.hpp"
 #include "experiments/study/report/forest_drawing.hpp"
@@ -57,18 +58,6 @@ std::string expected_text(const Hypothesis& hypothesis, const Check& check, cons
   const double end = high ? region.high : region.low;
   // Of 0 and of a ratio of 1 the unit says nothing.
   return with_unit(fmt::format("{} {}", word, number(end)), end == 0 ? "" : unit);
-}
-
-/// The check that is least as expected: the farthest out of its region, or the nearest to its end.
-const Check& furthest(const std::vector<Check>& checks) {
-  const auto off = [](const Check& check) {
-    const double value = check.effect.value.nearest();
-    if (!check.region || std::isnan(value)) return -infinity;
-    const double out = std::max(check.region->low - value, value - check.region->high);
-    return check.tolerance.value_or(0) > 0 ? out / *check.tolerance : out;
-  };
-  return *std::max_element(checks.begin(), checks.end(),
-                           [&](const Check& a, const Check& b) { return off(a) < off(b); });
 }
 
 std::string quoted(const std::string_view text) { return fmt::format("“{}”", text); }
@@ -129,7 +118,7 @@ RowWords words_of(const Study& study, const HypothesisResult& result) {
   if (result.p_holm) words.p = digits_text(*result.p_holm, 2);
   if (result.checks.empty()) return words;
   const bool curves = hypothesis.metric.empty();
-  const Check& check = furthest(result.checks);
+  const Check& check = least_as_expected(result.checks);
   std::string unit;
   if (curves)
     unit = "nats";
@@ -165,7 +154,7 @@ Json forest_rows(const Study& study, const Analysis& analysis, const std::string
       words.about += fmt::format("; where it holds, it speaks against claim {}", hypothesis.claim);
     const std::string and_expected = words.expected.empty() ? "" : "; " + words.expected;
     std::string rest;
-    if (words.seeds > 0) rest = fmt::format("; {} seed{}", words.seeds, words.seeds == 1 ? "" : "s");
+    if (words.seeds > 0) rest = "; " + counted(words.seeds, "seed");
     if (!words.p.empty()) rest += fmt::format(", p = {} after Holm", words.p);
     rows.push_back({{"page", page},
                     {"number", result.hypothesis + 1},

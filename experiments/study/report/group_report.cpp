@@ -1,5 +1,7 @@
 #include "experiments/study/report/group_report.hpp"
 
+#include "autograd/base/counted.hpp"
+#include "experiments/program/text_format.hpp"
 #include "experiments/study/execution/study_results.hpp"
 #include "experiments/study/file/claims.hpp"
 #include "experiments/study/report/assets.hpp"
@@ -66,7 +68,7 @@ std::string missing(const GroupResults& results) {
   for (const GroupStudy& study : results.studies) runs += study.analysis.missing;
   std::vector<std::string> parts;
   if (is_quick(results)) parts.emplace_back("cut down by --quick, to be tried: nothing in it is evidence");
-  if (runs > 0) parts.push_back(fmt::format("{} run{} not ended", runs, runs == 1 ? " has" : "s have"));
+  if (runs > 0) parts.push_back(fmt::format("{} {} not ended", counted(runs, "run"), runs == 1 ? "has" : "have"));
   if (!results.not_begun.empty())
     parts.push_back("not begun: " + fmt::format("{}", fmt::join(results.not_begun, ", ")));
   return fmt::format("{}", fmt::join(parts, "; "));
@@ -91,16 +93,7 @@ std::string answer(const GroupResults& results) {
 }
 
 /// A path as the part of an address.
-std::string address(const std::string& path) {
-  std::string text;
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
-    text +=
-        plain || std::string("-._~").find(c) != std::string::npos ? std::string(1, c) : fmt::format("%{:02X}", byte);
-  }
-  return text;
-}
+std::string address(const std::string& path) { return percent_encoded(path, "-._~"); }
 
 std::string page_of(const std::string& study) { return address(study) + "/report.html"; }
 
@@ -132,14 +125,15 @@ std::string to_json(const StudyGroup& group, const GroupResults& results) {
 }
 
 std::string to_markdown(const StudyGroup& group, const GroupResults& results) {
-  std::string text = fmt::format("# {}\n\n**{}**\n", group.question, answer(results));
+  std::string text = fmt::format("# {}\n\n**{}**\n", markdown_text(group.question), answer(results));
   if (const std::string gaps = missing(results); !gaps.empty()) text += fmt::format("\nUnfinished: {}.\n", gaps);
   for (const auto& [claim, found] : results.answers) {
     text += fmt::format("\n## {}\n\n{}\n\n", claim_heading(claim), name_of(together(found)));
     for (const GroupAnswer& one : found) {
       const bool begun = std::count(results.not_begun.begin(), results.not_begun.end(), one.study) == 0;
-      const std::string title = begun ? fmt::format("[{}]({}/report.md)", one.title, address(one.study)) : one.title;
-      text += fmt::format("- {}: {}\n", title, one.claim.sentence);
+      const std::string title = replace_all(markdown_text(one.title), "]", "\\]");
+      const std::string link = begun ? fmt::format("[{}]({}/report.md)", title, address(one.study)) : title;
+      text += fmt::format("- {}: {}\n", link, markdown_text(one.claim.sentence));
     }
   }
   return text;

@@ -1,5 +1,6 @@
 #include "experiments/study/report/html_report.hpp"
 
+#include "autograd/base/counted.hpp"
 #include "experiments/study/report/assets.hpp"
 #include "experiments/study/report/forest.hpp"
 #include "experiments/study/report/page.hpp"
@@ -23,17 +24,14 @@ Json amendments(const Study& study) {
 }
 
 std::string state(const Study& study, const Analysis& analysis) {
-  const auto count = [](std::size_t number, const char* what) {
-    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-  };
   std::string endings;
   for (const auto& [number, word] : {std::pair(analysis.diverged, "diverged"), std::pair(analysis.failed, "failed"),
                                      std::pair(analysis.missing, "not ended yet")})
     if (number > 0) endings += fmt::format(", {} {}", number, word);
   if (endings.empty()) endings = ", none diverged";
   if (analysis.reused > 0) endings += fmt::format(", {} taken from other studies", analysis.reused);
-  return fmt::format("{}, {}; {} of {} finished{}.", count(study.arms.size(), "arm"), count(study.seeds.size(), "seed"),
-                     analysis.finished, count(analysis.runs, "run"), endings);
+  return fmt::format("{}, {}; {} of {} finished{}.", counted(study.arms.size(), "arm"),
+                     counted(study.seeds.size(), "seed"), analysis.finished, counted(analysis.runs, "run"), endings);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace surd {
 /// What somebody needs to repeat a study, printed at the end of its report.
 struct Provenance {
   std::string study_text;             ///< the study file as given
-  std::string base_config;            ///< resolved: every default written out; "" where it is not known
+  std::string base_config;            ///< of the first arm, every default written out; "" where it is not known
   std::vector<std::string> commands;  ///< that repeat it, in order
   std::vector<std::pair<std::string, std::string>> made_with;  ///< see facts_of()
 };

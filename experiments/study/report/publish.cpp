@@ -30,6 +30,10 @@ Error damaged_page(const std::string& folder) {
 void publish(const StudyFolder& folder, const Study& study, const std::string& to) {
   expect_usage(!StudyFolder(to).begun() && !path_exists(to + "/group.json"), to,
                "is the folder of a study or a group, which has files of these names; name another");
+  const std::vector<std::string> files = {to + "/verdicts.json", to + "/report.md", to + "/runs.csv.gz",
+                                          StudyFolder(to).published_page(), to + "/report.html"};
+  for (const std::string& file : files)
+    expect_usage(is_published(to) || !path_exists(file), file, "is not of a published study; name another --out");
   const StudyReport report(folder, study);
   expect_believable(folder, study, report.analysis);
   std::error_code error;

@@ -236,8 +236,8 @@
       Plotly.react(plot, [{
         type: "scatter", mode: "markers", x: s.x, y: panel.rows.map((r, i) => i), hoverinfo: "x",
         marker: {color: style.colour, size: 10, symbol: "diamond"},
-        error_x: {type: "data", symmetric: false, array: s.high.map((h, i) => h - s.x[i]),
-          arrayminus: s.low.map((l, i) => s.x[i] - l), color: style.colour, thickness: 2, width: 5},
+        error_x: {type: "data", symmetric: false, array: s.high.map((h, i) => (h === null ? 0 : h - s.x[i])),
+          arrayminus: s.low.map((l, i) => (l === null ? 0 : s.x[i] - l)), color: style.colour, thickness: 2, width: 5},
       }], layout({
         xaxis: axis(chart.x, {zeroline: true, zerolinecolor: theme().soft, zerolinewidth: 2}),
         yaxis: axis({title: ""}, {range: [panel.rows.length - 0.5, -0.5], tickvals: panel.rows.map((r, i) => i),

@@ -64,11 +64,10 @@ std::string evidence(const StudyRuns& runs, const HypothesisResult& result) {
   } else if (!result.checks.empty()) {
     text =
         fmt::format("{} {}", hypothesis.metric.empty() ? "the loss curve" : hypothesis.metric, held_in(result.checks));
-    const auto worst = std::max_element(result.checks.begin(), result.checks.end(), [](const auto& a, const auto& b) {
-      const auto off = [](const Check& c) { return std::abs(c.effect.value.nearest() - c.expected.value_or(0)); };
-      return off(a) < off(b);
-    });
-    text += fmt::format("; furthest off: {} with {}, {} seeds", worst->label, effect_text(*worst), worst->seeds.size());
+    const Check& worst = least_as_expected(result.checks);
+    text += fmt::format("; {}: {} with {}, {} seeds",
+                        worst.verdict == Verdict::supported ? "nearest to failing" : "furthest off", worst.label,
+                        effect_text(worst), worst.seeds.size());
   } else {
     text = "nothing measured yet";
   }

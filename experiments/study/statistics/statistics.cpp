@@ -16,9 +16,9 @@ namespace {
 
 const boost::math::normal standard_normal;
 
-/// The means of all pairs of values, each with itself too (Walsh 1949), in rising order. The mean of two infinities of
+/// The means of all pairs of values, each with itself too (Walsh 1949), in no order. The mean of two infinities of
 /// different sign, of which nothing is known, is where `unknown` puts it.
-std::vector<double> walsh_averages(const std::vector<double>& values, double unknown) {
+std::vector<double> pair_means(const std::vector<double>& values, double unknown) {
   std::vector<double> means;
   means.reserve(values.size() * (values.size() + 1) / 2);
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -26,6 +26,12 @@ std::vector<double> walsh_averages(const std::vector<double>& values, double unk
       const double mean = values[i] / 2 + values[j] / 2;
       means.push_back(std::isnan(mean) ? unknown : mean);
     }
+  return means;
+}
+
+/// The same in rising order.
+std::vector<double> walsh_averages(const std::vector<double>& values, double unknown) {
+  std::vector<double> means = pair_means(values, unknown);
   std::sort(means.begin(), means.end());
   return means;
 }
@@ -94,18 +100,31 @@ double pseudo_median(const std::vector<double>& values) {
   return opposed ? nowhere : median(walsh_averages(values, nowhere));
 }
 
-Interval pseudo_median_interval(const std::vector<double>& values, double confidence) {
-  expect(!values.empty(), "pseudo_median_interval", "takes at least one value");
+PseudoMedianInterval::PseudoMedianInterval(std::size_t count, double confidence) : count_(count) {
+  expect(count > 0, "pseudo_median_interval", "takes at least one value");
   expect(confidence > 0 && confidence < 1, "pseudo_median_interval", "confidence must be in (0, 1); got {}",
          confidence);
-  const std::vector<double> at_most = signed_rank_distribution(values.size());
+  const std::vector<double> at_most = signed_rank_distribution(count);
   const double each_side = (1 - confidence) / 2;
   // A mean of pairs is outside if so few are beyond it that the test rejects.
-  const auto outside = static_cast<std::size_t>(
-      std::upper_bound(at_most.begin(), at_most.end(), each_side * (1 + 1e-12)) - at_most.begin());
-  if (outside == 0) return {-infinity, infinity};
-  const std::vector<double> low = walsh_averages(values, -infinity), high = walsh_averages(values, infinity);
-  return {low[outside - 1], high[high.size() - outside]};
+  outside_ = static_cast<std::size_t>(std::upper_bound(at_most.begin(), at_most.end(), each_side * (1 + 1e-12)) -
+                                      at_most.begin());
+}
+
+Interval PseudoMedianInterval::of(const std::vector<double>& values) const {
+  expect(values.size() == count_, "pseudo_median_interval", "takes {} values; got {}", count_, values.size());
+  if (outside_ == 0) return {-infinity, infinity};
+  const auto at = [](std::vector<double> means, std::size_t rank) {
+    const auto place = means.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(means.begin(), place, means.end());
+    return *place;
+  };
+  return {at(pair_means(values, -infinity), outside_ - 1),
+          at(pair_means(values, infinity), count_ * (count_ + 1) / 2 - outside_)};
+}
+
+Interval pseudo_median_interval(const std::vector<double>& values, double confidence) {
+  return PseudoMedianInterval(values.size(), confidence).of(values);
 }
 
 double signed_rank_p_above(const std::vector<double>& values, double bound, Ties ties) {

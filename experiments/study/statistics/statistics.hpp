@@ -38,13 +38,23 @@ double pseudo_median(const std::vector<double>& values);
 /// reject any.
 Interval pseudo_median_interval(const std::vector<double>& values, double confidence = 0.95);
 
+/// The same for many lists of `count` values each: what depends on their number alone is computed once.
+class PseudoMedianInterval {
+ public:
+  PseudoMedianInterval(std::size_t count, double confidence);
+  Interval of(const std::vector<double>& values) const;
+
+ private:
+  std::size_t count_, outside_;  // so many means of pairs lie beyond each end, and one is the end
+};
+
 /// Whether pairs of values whose mean is the bound speak against what a test would show, so that they can only make p
 /// larger, or in favour of it.
 enum class Ties { against, in_favour };
 
 /// One-sided p of "the pseudo-median is at most `bound`" (with ties in favour: "is below") by Wilcoxon's signed ranks
-/// (1945), exact for any number of values: at least 1/2^n. The bound and values may be infinite; of a censored value,
-/// give the lower bound.
+/// (1945), exact for up to 1000 values, and by the normal distribution for more: at least 1/2^n. The bound and values
+/// may be infinite; of a censored value, give the lower bound.
 double signed_rank_p_above(const std::vector<double>& values, double bound = 0, Ties ties = Ties::against);
 /// Likewise of "the pseudo-median is at least `bound`"; of a censored value, give the upper bound.
 double signed_rank_p_below(const std::vector<double>& values, double bound = 0, Ties ties = Ties::against);

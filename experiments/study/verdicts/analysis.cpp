@@ -28,13 +28,12 @@ void count_runs(Analysis& analysis, const Study& study, const KnownResults& know
       analysis.endings.back().settings = planned.settings;
     }
     Endings& endings = analysis.endings[found->second];
-    const bool failed = result->status == RunResult::Status::failed, diverged = has_diverged(*result);
     ++endings.runs;
-    endings.failed += failed;
-    endings.diverged += diverged;
-    analysis.failed += failed;
-    analysis.diverged += diverged;
-    analysis.finished += !failed && !diverged;
+    endings.failed += result->status == RunResult::Status::failed;
+    endings.diverged += has_diverged(*result);
+    analysis.failed += result->status == RunResult::Status::failed;
+    analysis.diverged += result->status == RunResult::Status::diverged;
+    analysis.finished += result->status == RunResult::Status::finished;
     analysis.reused += !result->reused_from.empty();
   }
   for (Endings& endings : analysis.endings)

@@ -1,23 +1,13 @@
 #include "experiments/study/verdicts/finding.hpp"
 
+#include "autograd/base/counted.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace surd {
 namespace {
-
-/// The check that speaks most against the hypothesis; see observation_of().
-const Check& worst_of(const std::vector<Check>& checks, bool far_is_good) {
-  const auto badness = [far_is_good](const Check& check) {
-    const double kind = check.verdict == Verdict::refuted ? 2 : check.verdict == Verdict::undecided ? 1 : 0;
-    const double off = std::fabs(check.effect.value.nearest() - check.expected.value_or(0)) /
-                       std::max(check.tolerance.value_or(1), 1e-300);
-    return std::pair(kind, std::isnan(off) ? 0.0 : far_is_good ? -off : off);
-  };
-  return *std::max_element(checks.begin(), checks.end(),
-                           [&](const Check& a, const Check& b) { return badness(a) < badness(b); });
-}
 
 std::string reason(const Finding& finding, std::size_t looks) {
   const HypothesisResult& result = finding.result;
@@ -120,7 +110,7 @@ std::string text_of(const Selector& selector, const char* all) {
 
 std::string context_of(const StudyValues& values, std::size_t seeds, const std::set<Regime>& regimes,
                        const Tally& tally) {
-  std::string text = fmt::format("{} seed{}", seeds, seeds == 1 ? "" : "s");
+  std::string text = counted(seeds, "seed");
   if (regimes.count(Regime::shared) > 0) text += ", nothing tuned";
   if (regimes.count(Regime::tuned) > 0 && values.study().tuning) {
     const Tuning& tuning = *values.study().tuning;
@@ -128,8 +118,8 @@ std::string context_of(const StudyValues& values, std::size_t seeds, const std::
     for (const TuningAxis& axis : tuning.axes) keys.push_back(axis.key);
     std::size_t at_edge = 0;
     for (const Tuned& tuned : values.tuned()) at_edge += tuned.at_edge;
-    text += fmt::format("{}{} tuned for each arm on {} other seed{}", regimes.size() > 1 ? " beside " : ", ",
-                        fmt::join(keys, " and "), tuning.seeds.size(), tuning.seeds.size() == 1 ? "" : "s");
+    text += fmt::format("{}{} tuned for each arm on {}", regimes.size() > 1 ? " beside " : ", ",
+                        fmt::join(keys, " and "), counted(tuning.seeds.size(), "other seed"));
     if (at_edge > 0)
       text += fmt::format(" (best at the edge of the grid for {} of {} arms)", at_edge, values.tuned().size());
   }
@@ -170,9 +160,20 @@ std::string held_in(const std::vector<Check>& checks) {
   return fmt::format("holds in {} of {} cases", held, checks.size());
 }
 
-std::string observation_of(const std::string& what, const std::vector<Check>& checks, const std::string& unit,
-                           bool far_is_good) {
-  const Check& worst = worst_of(checks, far_is_good);
+const Check& least_as_expected(const std::vector<Check>& checks) {
+  const auto rank = [](const Check& check) {
+    const int kind = check.verdict == Verdict::refuted ? 2 : check.verdict == Verdict::undecided ? 1 : 0;
+    const double value = check.effect.value.nearest();
+    if (!check.region || std::isnan(value)) return std::pair(kind, -statistics::infinity);
+    const double out = std::max(check.region->low - value, value - check.region->high);
+    return std::pair(kind, check.tolerance.value_or(0) > 0 ? out / *check.tolerance : out);
+  };
+  return *std::max_element(checks.begin(), checks.end(),
+                           [&](const Check& a, const Check& b) { return rank(a) < rank(b); });
+}
+
+std::string observation_of(const std::string& what, const std::vector<Check>& checks, const std::string& unit) {
+  const Check& worst = least_as_expected(checks);
   if (worst.values.empty()) return "";
   const std::string number = text_of(worst.effect, unit);
   const std::string bound = one_sided(worst);

@@ -60,11 +60,12 @@ Verdict all_of(const std::vector<Check>& checks);
 /// "holds in 2 of 3 cases": of how many checks it is decided that they are as expected. Where the hypothesis is
 /// undecided none is, wherever the estimates lie.
 std::string held_in(const std::vector<Check>& checks);
-/// Says how many checks hold, and gives the numbers of the worst one: "final_loss holds in 2 of 3 cases; in d=256 is
-/// 1.6 nats [1.5, 1.7]". A check that failed is worse than an undecided one, which is worse than one that held; among
-/// these, the worst is the farthest from what is expected, or the nearest where `far_is_good`.
-std::string observation_of(const std::string& what, const std::vector<Check>& checks, const std::string& unit,
-                           bool far_is_good = false);
+/// The check that speaks most against the hypothesis: one that failed, else an undecided one, else one that held; among
+/// these, the farthest out of its region, or the nearest to its end, in tolerances where it has one.
+const Check& least_as_expected(const std::vector<Check>& checks);
+/// Says how many checks hold, and gives the numbers of the least_as_expected(): "final_loss holds in 2 of 3 cases; in
+/// d=256 is 1.6 nats [1.5, 1.7]".
+std::string observation_of(const std::string& what, const std::vector<Check>& checks, const std::string& unit);
 /// What an observation rests on: "10 seeds, nothing tuned, 3 of 40 values are censored, 3 of 40 runs
 /// diverged".
 std::string context_of(const StudyValues& values, std::size_t seeds, const std::set<Regime>& regimes,

@@ -101,8 +101,8 @@ Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, 
   finding.tested = all_seeds.size() >= statistics::fewest_seeds;
   finding.unanimous = "all seeds agree";
   if (finding.obstacle.empty() && evidence.size() == groups.size()) finding.judge(all_of(evidence));
-  finding.observe = [what = number.what, unit = number.unit, far_is_good = number.far_is_good](const auto& checks) {
-    return observation_of(what, checks, unit, far_is_good);
+  finding.observe = [what = number.what, unit = number.unit](const auto& checks) {
+    return observation_of(what, checks, unit);
   };
   finding.context = "pseudo-median of " + context_of(values, all_seeds.size(), {side.regime}, tally);
   return finding;

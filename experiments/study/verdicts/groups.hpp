@@ -38,7 +38,6 @@ struct GroupNumber {
   std::function<std::optional<MetricValue>(Tally& tally, const ArmGroup& group, std::uint64_t seed)> in_seed;
   std::function<GroupTarget(const ArmGroup& group)> target;
   std::size_t fewest_numbers = 0;  ///< how many different ones the axis `over` must have in each group
-  bool far_is_good = false;        ///< see observation_of()
 };
 /// Makes a check for each group, and judges them together once all regions are known.
 Finding examine_groups(const StudyValues& values, const Hypothesis& hypothesis, const Side& side,

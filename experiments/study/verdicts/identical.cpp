@@ -105,7 +105,7 @@ Finding Identical::examine(const StudyValues& values, const Hypothesis& hypothes
   finding.result.verdict = all_of(finding.result.checks);
   finding.observe = [same](const std::vector<Check>& checks) {
     return observation_of(fmt::format("the {} distance of the loss curves", same ? "largest" : "smallest"), checks,
-                          "nats", !same);
+                          "nats");
   };
   finding.context = context_of(values, study.seeds.size(), {arm.regime, against.regime}, tally);
   return finding;

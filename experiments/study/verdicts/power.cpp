@@ -25,10 +25,11 @@ SimulatedStudies::SimulatedStudies(std::size_t seeds, double error) {
   expect(seeds > 0 && error > 0 && error < 1, "SimulatedStudies", "takes seeds, and an error in (0, 1); got {} and {}",
          seeds, error);
   const random::Stream stream(0, "study", "power");
+  const statistics::PseudoMedianInterval interval(seeds, 1 - error);
   std::vector<double> differences(seeds);
   for (std::size_t study = 0; study < simulated; ++study) {
     stream.normal(study * seeds, seeds, differences.data());
-    const auto [low, high] = statistics::pseudo_median_interval(differences, 1 - error);
+    const auto [low, high] = interval.of(differences);
     below_.push_back(-low);
     either_way_.push_back(std::max(-low, high));
   }

@@ -1,5 +1,7 @@
 #include "experiments/study/verdicts/study_values.hpp"
 
+#include "autograd/base/counted.hpp"
+
 #include <algorithm>
 
 namespace surd {
@@ -117,7 +119,7 @@ std::string Tally::gaps() const {
   add(Gap::not_positive, "has a value of 0 or less, which has no ratio and no logarithm",
       "have values of 0 or less, which have no ratio and no logarithm");
   if (parts.empty()) return "";
-  return fmt::format("of {} run{} {}", asked_.size(), asked_.size() == 1 ? "" : "s", fmt::join(parts, ", "));
+  return fmt::format("of {} {}", counted(asked_.size(), "run"), fmt::join(parts, ", "));
 }
 
 std::string Tally::censored() const {

@@ -56,7 +56,6 @@ Finding Trend::examine(const StudyValues& values, const Hypothesis& hypothesis) 
   GroupNumber number;
   number.what = fmt::format("the rank correlation of {} with {}", metric.name, hypothesis.over);
   number.fewest_numbers = fewest_of_a_trend;
-  number.far_is_good = true;
   number.in_seed = [&](Tally& tally, const ArmGroup& group, std::uint64_t seed) -> std::optional<MetricValue> {
     std::vector<TrendPoint> points;
     for (const std::size_t arm : group.arms)

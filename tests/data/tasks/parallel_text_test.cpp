@@ -105,7 +105,7 @@ TEST_CASE("files of different length are an error that counts the lines") {
   files.directory.write("train.de", "ein hund\nzwei\ndrei\nvier\n");
   const std::string message = "task.train_target: line n of one file must translate line n of the other, but '" +
                               files.options.train_source + "' has 2 lines and '" + files.options.train_target +
-                              "' has 4; name files that belong together";
+                              "' has 4 lines; name files that belong together";
   CHECK_THROWS_WITH_AS(files.load(), message.c_str(), Error);
   files.directory.write("train.de", "ein hund\n");
   CHECK_THROWS_AS(files.load(), Error);
@@ -127,7 +127,7 @@ TEST_CASE("missing files and splits without a pair are errors") {
   files.directory.write("valid.en", "\n");
   const std::string message = "task.valid_source: '" + files.options.valid_source + "' and '" +
                               files.options.valid_target +
-                              "' must hold a pair; their 1 lines are blank; name other files";
+                              "' must hold a pair; they hold 1 line, blank on one side or both; name other files";
   CHECK_THROWS_WITH_AS(files.load(), message.c_str(), Error);
   files.options.valid_target = files.directory.path("missing");
   CHECK_THROWS_WITH_AS(

@@ -87,7 +87,7 @@ TEST_CASE("files that hold no text are errors that name their option") {
   files.directory.write("valid.txt", "\n\n");
   CHECK_THROWS_WITH_AS(
       files.load(),
-      ("task.valid: '" + files.options.valid + "' must hold a text; its 2 lines are blank; name another").c_str(),
+      ("task.valid: '" + files.options.valid + "' must hold a text; it holds 2 lines, all blank; name another").c_str(),
       OptionError);
   files.directory.write("valid.txt", "a \xff\n");
   CHECK(

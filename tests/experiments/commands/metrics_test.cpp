@@ -67,7 +67,7 @@ TEST_CASE("files that cannot be scored are told with their names") {
   };
   const std::string three = files.folder.write("three", "a\nb\nc\n"), empty = files.folder.write("empty", "");
   CHECK(answer("bleu " + three + files.given) == "error: " + three + ": has 3 lines and " + files.reference +
-                                                     " has 4; line n must be the reference of line n\n");
+                                                     " has 4 lines; line n must be the reference of line n\n");
   CHECK(contains(answer("bleu " + three + " --reference " + empty), empty + ": holds no line"));
   CHECK(contains(answer("chrf " + files.folder.path("none") + files.given), "No such file"));
   CHECK(contains(answer("bleu " + files.good + files.given + " --tokenize 13b"), "did you mean '13a'?"));

@@ -122,7 +122,7 @@ bool takes(Word& word, const std::string& text) { return fits(text, word_schema(
 
 TEST_CASE("factors and projections that are written as words are taken as they are read") {
   Scale scale;
-  Deviation deviation;
+  FixedScale deviation;
   ProjectionBiases biases;
   struct Form {
     const char* text;
@@ -137,7 +137,7 @@ TEST_CASE("factors and projections that are written as words are taken as they a
     CHECK(takes(scale, form.text) == form.scale);
     CHECK(Scale().parse(form.text) == form.scale);
     CHECK(takes(deviation, form.text) == form.deviation);
-    CHECK(Deviation().parse(form.text) == form.deviation);
+    CHECK(FixedScale().parse(form.text) == form.deviation);
   }
   for (const char* text : {"query", "query value output", " key  query"}) {
     CHECK(takes(biases, text));

@@ -102,6 +102,20 @@ TEST_CASE("no folder of sources is too long to read") {
   }
 }
 
+TEST_CASE("every file of tests is listed, and so built") {
+  const fs::path tests = fs::path(SURD_SOURCE_DIR) / "tests";
+  std::string lists;
+  for (const auto& entry : fs::recursive_directory_iterator(tests))
+    if (entry.path().extension() == ".cmake" || entry.path().filename() == "CMakeLists.txt")
+      lists += text_of(entry.path().lexically_relative(SURD_SOURCE_DIR).string());
+  for (const auto& entry : fs::recursive_directory_iterator(tests)) {
+    const std::string name = entry.path().filename().string(), end = "_test.cpp";
+    if (name.size() < end.size() || name.substr(name.size() - end.size()) != end) continue;
+    CAPTURE(name);
+    CHECK(lists.find(name) != std::string::npos);
+  }
+}
+
 TEST_CASE("only experiments knows YAML, and only blas.cpp touches BLAS") {
   for (const std::string& file : own_sources()) {
     const std::string text = text_of(file);

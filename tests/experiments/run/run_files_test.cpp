@@ -126,8 +126,8 @@ TEST_CASE("the splits to evaluate are looked for before a run begins") {
   CHECK(told(complaint("test, test"), "'test' stands there twice; remove one"));
   const std::string few = "model.positions.max_length=4";
   CHECK(complaint("test", few).empty());
-  CHECK(told(complaint("test, test_long", few), "the length of the longest pair (pair "));
-  CHECK(told(complaint("test, test_long", few), " of test_long); got 4"));
+  CHECK(told(complaint("test, test_long", few), "the length of the longest pair ('"));
+  CHECK(told(complaint("test, test_long", few), "' of test_long); got 4"));
 }
 
 TEST_CASE("a batch size of null is none, and no run without a size of batches begins") {

@@ -70,6 +70,17 @@ TEST_CASE("a diverged run stays in with the loss it began with") {
   CHECK(analysis.endings[0].diverged_interval.high == doctest::Approx(0.2775).epsilon(0.001));
 }
 
+TEST_CASE("a loss that ended above the one before training diverged, and the run ended all the same") {
+  const Study study = study_of({{"alpha", scales}}, 10);
+  Results results(study);
+  results.losses(0, around(1));
+  results.losses(1, around(9));
+  const Analysis analysis = analyse(study, results.known());
+  CHECK(analysis.finished == 20);
+  CHECK(analysis.diverged == 0);
+  CHECK(analysis.endings[1].diverged == 10);
+}
+
 TEST_CASE("Holm's correction takes back what would have been supported alone") {
   Study study = study_of({{"alpha", scales}}, 6);
   study.hypotheses = {lower()};

@@ -170,7 +170,7 @@ TEST_CASE("study check tells before the first run what a study will take and whe
 
 TEST_CASE("a study none of whose hypotheses can be decided is not begun unless it is told to be") {
   const StudyFile study;
-  const std::string file = study.write(StudyFile::whole(study_rest + one_hypothesis)),
+  const std::string file = study.write(StudyFile::whole(study_rest + one_hypothesis + "quick: {seeds: 1}\n")),
                     run = "study run " + file + " --set train.updates=2 --out " + study.directory.path("out");
   const Outcome refused = program(run);
   CAPTURE(refused.output);

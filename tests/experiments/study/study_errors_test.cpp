@@ -164,11 +164,11 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
        "can be extended to 2.67, where train.batch_size must be a whole"},
       {tuned("key: train.batch_size, values: [16, 24], extensions: 1"), "can be extended to 10.7, where train.batch"},
       {tuned("key: optimizer.learning_rate, values: [1.0e-37, 2.0e-37], extensions: 8"),
-       "where optimizer.learning_rate must be 0 or of a size from 1.2e-38 to 3.4e38; got 6.25e-39; set extensions: 0, "
+       "where optimizer.learning_rate must be of a size from 1.2e-38 to 3.4e38; got 6.25e-39; set extensions: 0, "
        "or "
        "change the grid"},
       {tuned("key: optimizer.learning_rate, values: [1.0e+37, 1.0e+38]"),
-       "where optimizer.learning_rate must be 0 or of a size"},
+       "where optimizer.learning_rate must be of a size"},
       {good + "quick: {levels: {rho: [middle]}}\n", "quick.levels: axis 'rho' has no level 'middle'"},
       {good + "quick: {levels: {roh: [low]}}\n", "quick.levels: there is no axis 'roh'; did you mean 'rho'?"},
       {good + "quick: {seeds: 0}\n", "study.yaml:17:16: quick.seeds: must be in [1, 10000]; got 0"},
@@ -330,6 +330,27 @@ TEST_CASE("contradictions that only a model or the data show are told before any
     CAPTURE(std::string(error.what()));
     CHECK(contains(error.what(), "study.yaml:3:63: model.positions.max_length: must be at least"));
   }
+}
+
+TEST_CASE("a number of the probe that no arm records is told before the runs") {
+  const StudyFile file;
+  const auto told = [&](const std::string& path, const std::string& what, const std::string& statistic) {
+    const Study study =
+        file.load(StudyFile::whole("arms: [{name: a}, {name: b, set: {model.attention.scale: learned one}}]\nseeds: 2\n"
+                                   "set: {probe.every: 1}\nmetrics:\n  - {name: m, kind: probe, path: " +
+                                   path + ", what: " + what + ", statistic: " + statistic + "}\n"));
+    return message_of([&] { check_probes(study); });
+  };
+  const std::string path = "encoder.0.self_attention";
+  CHECK(told(path, "scores", "std").empty());
+  CHECK(told("model", "gradient", "noise_scale").empty());
+  CHECK(contains(told("encoder.0.self_atention", "scores", "std"),
+                 "m.path: the probe records no 'encoder.0.self_atention'; did you mean 'encoder.0.self_attention'?"));
+  CHECK(contains(told(path, "scors", "std"),
+                 "m.what: the probe records no 'scors' of this module; did you mean 'scores'?"));
+  CHECK(contains(told(path, "scores", "sdt"),
+                 "m.statistic: the probe records no 'sdt' of this quantity; did you mean 'std'?"));
+  CHECK(told(path + ".scale", "parameter", "norm").empty());  // which the second arm alone has
 }
 
 }  // namespace

@@ -293,6 +293,14 @@ TEST_CASE("the folder of a group and that of a study are told apart") {
   const Outcome work = program("study work " + study.directory.path("all"));
   CHECK(work.exit_code == 2);
   CHECK(contains(work.output, "is the folder of a group of studies; name one of them in it: study"));
+  study.directory.write("later.yaml", read_file(study.file));
+  REQUIRE(study.run("two/later").exit_code == 0);  // which holds a study already
+  study.directory.write("two.yaml", "question: Another?\nstudies: [study, later]\n");
+  const Outcome refused =
+      program("study run " + study.directory.path("two.yaml") + " --out " + study.directory.path("two"));
+  CHECK(refused.exit_code == 2);
+  CHECK(contains(refused.output, "two/later: holds a study already; --resume goes on with it"));
+  CHECK_FALSE(fs::exists(study.directory.path("two/study")));  // nothing was made before that was known
   const Outcome inside = program(group + study.directory.path("all/study") + " --resume");
   CHECK(inside.exit_code == 2);
   CHECK(contains(inside.output, "holds a single study; name another folder by --out"));

@@ -53,6 +53,13 @@ TEST_CASE("published results are all that a report needs") {
   REQUIRE(other.run("other", "--anyway").exit_code == 0);
   REQUIRE(program("study publish " + other.directory.path("other") + " --out " + results).exit_code == 0);
   CHECK_FALSE(fs::exists(results + "/report.html"));  // that of other results
+  fs::create_directories(other.directory.path("site"));
+  other.directory.write("site/report.html", "of somebody else");
+  const Outcome foreign =
+      program("study publish " + other.directory.path("other") + " --out " + other.directory.path("site"));
+  CHECK(foreign.exit_code == 2);
+  CHECK(contains(foreign.output, "site/report.html: is not of a published study; name another --out"));
+  CHECK(read_file(other.directory.path("site/report.html")) == "of somebody else");
 }
 
 TEST_CASE("two times a study are compared statement by statement") {

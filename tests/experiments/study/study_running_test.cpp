@@ -93,6 +93,8 @@ TEST_CASE("a study that declares a second look gets more seeds, and any other no
   CHECK(refused.exit_code == 2);
   CHECK(contains(refused.output, "its verdicts may be taken once, which is used up"));
   CHECK(contains(refused.output, "begin a study with other seeds (from 3)"));
+  CHECK(
+      contains(refused.output, "(what is left of the runs it has: surd study work " + once.directory.path("a") + ")"));
 
   const std::string folder = twice.directory.path("a");
   CHECK(twice.run("a", "--anyway").exit_code == 0);

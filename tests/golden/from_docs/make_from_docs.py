@@ -30,7 +30,7 @@ from make_golden import write_safetensors  # pylint: disable=wrong-import-positi
 
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 11, 9
 SIZES = ["d_model=8", "heads=2", "encoder_layers=1", "decoder_layers=1", "feed_forward.width=6"]
-# Together they have every option that a forward pass depends on.
+# Together they have every option of `model` that a forward pass depends on.
 CONFIGS = {
     "untied": [
         "norm.placement=post", "norm.epsilon=0.02", "embedding.tie=none", "embedding.scale=learned 8 * inv_dim",
@@ -60,6 +60,10 @@ CONFIGS = {
         "encoder_layers=2", "decoder_layers=2", "positions.kind=none", "attention.name=relative_bias",
         "attention.buckets=10", "attention.max_distance=7", "attention.absorb_scale=true", "attention.bias=key output",
         "feed_forward.name=gated", "feed_forward.activation=relu"],
+    "capped": [
+        "norm.gain=false", "embedding.logit_cap=1.5", "attention.score_cap=0.8", "feed_forward.activation=gelu_tanh"],
+    "no_norm_bias": [
+        "norm.bias=false", "feed_forward.activation=sigmoid"],
     "decoder_only": [
         "kind=decoder_only", "decoder_layers=2", "norm.kind=rms_norm", "embedding.tie=none", "embedding.norm=true",
         "embedding.scale=learned 2", "positions.offset=3", "attention.name=multi_query",
@@ -93,12 +97,13 @@ def shapes(options, source_vocabulary, target_vocabulary):
         if bias:
             found[path + ".bias"] = [rows]
 
-    def norm(path, kind=options["norm"]["kind"]):
+    def norm(path, kind=options["norm"]["kind"], gain=options["norm"].get("gain", True),
+             bias=options["norm"].get("bias", True)):
         if kind == "scale_norm":
             found[path + ".scale"] = [1]
-        else:
+        elif gain:
             found[path + ".weight"] = [d]
-        if kind == "layer_norm":
+        if kind == "layer_norm" and bias:
             found[path + ".bias"] = [d]
 
     def sub_layers(path, names):
@@ -111,7 +116,7 @@ def shapes(options, source_vocabulary, target_vocabulary):
 
     def attend(path):
         d_k = d // heads
-        shared = d_k * attention.get("key_value_heads", heads)
+        shared = d_k * (attention.get("key_value_heads") or heads)
         biased = str(attention["bias"]).replace("True", "query key value output").split()
         for name, rows in (("query", d), ("key", shared), ("value", shared), ("output", d)):
             linear(f"{path}.{name}", rows, d, name in biased)
@@ -131,7 +136,7 @@ def shapes(options, source_vocabulary, target_vocabulary):
             found[f"{side}_embedding.weight"] = [rows, d]
             learned(f"{side}_embedding", embedding["scale"])
         if embedding["norm"]:
-            norm(f"{side}_embedding.norm", "layer_norm")
+            norm(f"{side}_embedding.norm", "layer_norm", True, True)
     if positions["kind"] == "learned":
         for name in ["weight"] if positions["shared"] else ["source", "target"]:
             found["positions." + name] = [positions["max_length"], d]

@@ -20,6 +20,7 @@ BOS, EOS, UNKNOWN = 1, 2, 3
 ACTIVATIONS = {
     "relu": torch.relu,
     "gelu": torch.nn.functional.gelu,
+    "gelu_tanh": lambda x: x / 2 * (1 + torch.tanh((2 / math.pi) ** 0.5 * (x + 0.044715 * x**3))),
     "silu": torch.nn.functional.silu,
     "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
@@ -40,6 +41,10 @@ def read_safetensors(path):
             values = torch.frombuffer(bytearray(data[begin + first : begin + last]), dtype=torch.float32)
             tensors[name] = values.reshape(entry["shape"])
     return tensors, metadata
+
+
+def capped(x, cap):
+    return x if cap is None else float(cap) * torch.tanh(x / float(cap))
 
 
 def mean_square(x):
@@ -99,7 +104,7 @@ class Model:
         logits = logits * self.factor("output", self.options["embedding"]["logit_scale"], self.options["d_model"])
         if self.options["embedding"]["output_bias"]:
             logits = logits + self.weights["output.bias"]
-        return logits.log_softmax(-1)
+        return capped(logits, self.options["embedding"]["logit_cap"]).log_softmax(-1)
 
     def factor(self, path, text, dimension):  # 2
         if str(text).startswith("learned"):
@@ -140,7 +145,7 @@ class Model:
     def layer_norm(self, path, x, epsilon):
         x = x - x.mean(-1, keepdim=True)
         x = x / (mean_square(x) + epsilon).sqrt()
-        return x * self.weights[path + ".weight"] + self.weights[path + ".bias"]
+        return x * self.weights.get(path + ".weight", 1) + self.weights.get(path + ".bias", 0)
 
     def norm(self, path, x):  # 4
         kind, epsilon = self.options["norm"]["kind"], float(self.options["norm"]["epsilon"])
@@ -148,7 +153,7 @@ class Model:
             return self.layer_norm(path, x, epsilon)
         x = x / (mean_square(x) + epsilon).sqrt()
         if kind == "rms_norm":
-            return x * self.weights[path + ".weight"]
+            return x * self.weights.get(path + ".weight", 1)
         return x * self.weights[path + ".scale"] / x.shape[-1] ** 0.5
 
     def sub_layer(self, path, x, function):  # 5
@@ -186,7 +191,7 @@ class Model:
             stack = path.split(".")[0]
             table = self.weights[stack + ".distance_bias.weight"]
             scores = scores + table[self.buckets(distance, stack == "encoder")].permute(2, 0, 1)
-        weights = scores.masked_fill(hidden, -math.inf).softmax(-1)
+        weights = capped(scores, options["score_cap"]).masked_fill(hidden, -math.inf).softmax(-1)
         return self.linear(path + ".output", (weights @ v).transpose(1, 2).flatten(2))
 
     def turn(self, z):
@@ -227,7 +232,11 @@ class Run:
         weights, _ = read_safetensors(folder / "checkpoints/best.safetensors")
         self.model = Model(self.config["model"], weights, dtype)
         task = self.config["task"]
-        self.characters = task["name"] == "dates" or task.get("subwords", {}).get("kind") == "characters"
+        subwords = task.get("subwords", {}).get("kind", "words")
+        if subwords not in ("words", "characters") or task.get("lowercase"):
+            sys.exit(f"{folder}: its lines are cut into {subwords}{', in lower case' if task.get('lowercase') else ''}, "
+                     "and this script cuts them into words or characters as they are")
+        self.characters = task["name"] == "dates" or subwords == "characters"
         self.ids = {}
         for side in ("source", "target"):
             self.tokens = (folder / f"vocabulary/{side}.txt").read_text(encoding="utf-8").split("\n")[:-1]

@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <limits>
 #include <set>
 
 namespace surd {
@@ -341,6 +342,7 @@ TEST_CASE("metadata that were changed by hand name their key and the way out") {
   SavedRun run(1);
   run.save(checkpoints, 1);
   const TensorFile whole = read_safetensors(checkpoints.last_path());
+  SavedRun other(2);  // of which nothing may change
   const auto error_with = [&](const std::string& key, const std::string& value) {
     TensorFileView view;
     view.metadata = whole.metadata;
@@ -348,7 +350,7 @@ TEST_CASE("metadata that were changed by hand name their key and the way out") {
     if (value.empty()) view.metadata.erase(key);
     for (const auto& [name, tensor] : whole.tensors) view.tensors.emplace_back(name, &tensor);
     write_file_atomically(checkpoints.last_path(), encode_safetensors(view));
-    return message_of([&] { run.resume(checkpoints); });
+    return message_of([&] { other.resume(checkpoints); });
   };
   const std::string way_out = "remove it, and --resume uses the one before it";
   for (const auto& [key, value, message] : std::vector<std::array<std::string, 3>>{
@@ -364,7 +366,21 @@ TEST_CASE("metadata that were changed by hand name their key and the way out") {
     CHECK(contains(error, message));
     CHECK(contains(error, way_out));
     CHECK(contains(error, "update-00000001.safetensors"));
+    CHECK(other == SavedRun(2));
   }
+}
+
+TEST_CASE("a run needs room for as many checkpoints as it keeps, and for no more than it saves") {
+  const TemporaryDirectory directory;
+  const SavedRun run(1);
+  const auto refusal = [&](std::size_t keep, std::size_t most_saves) {
+    return message_of(
+        [&] { Checkpoints(directory.path(), keep).expect_space(run.parameters, *run.optimizer, most_saves); });
+  };
+  constexpr std::size_t many = std::numeric_limits<std::size_t>::max();
+  CHECK(refusal(2, many).empty());
+  CHECK(refusal(many, 20).empty());
+  CHECK(contains(refusal(many, many), "make room, or use another --out or a smaller train.keep_checkpoints"));
 }
 
 }  // namespace

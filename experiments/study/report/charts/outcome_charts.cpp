@@ -188,7 +188,10 @@ std::vector<Chart> divergence_chart(const StudyRuns& runs) {
   chart.kind = Chart::Kind::intervals;
   chart.title = "Share of runs that diverged";
   chart.x.title = "share of runs";
-  chart.note = "Points with 95 % Wilson intervals: none out of ten still allows 28 %.";
+  chart.note =
+      "Points with 95 % Wilson intervals, of the runs that did not fail: none out of ten still allows 28 %. One whose "
+      "loss "
+      "ended above that before training counts as diverged here.";
   chart.table = {"Endings of runs by arm and settings", {"arm", "settings", "runs", "diverged", "share", "failed"}, {}};
   Panel panel{"", {{"diverged", Series::Kind::mean, 1, {}, {}, {}, {}, {}}}, {}, {}, {}};
   std::size_t all = 0, diverged = 0, failed = 0;
@@ -198,12 +201,12 @@ std::vector<Chart> divergence_chart(const StudyRuns& runs) {
     for (const Change& change : ending.settings)
       settings += fmt::format("{}{}={}", settings.empty() ? "" : ", ", change.key, change.value);
     const std::string& arm = runs.study.arms[ending.arm].name;
-    const double share =
-        ending.runs == 0 ? nan : static_cast<double>(ending.diverged) / static_cast<double>(ending.runs);
+    const std::size_t trained = ending.runs - ending.failed;
+    const double share = trained == 0 ? nan : static_cast<double>(ending.diverged) / static_cast<double>(trained);
     chart.table.rows.push_back({arm, settings.empty() ? "as in the base config" : settings, std::to_string(ending.runs),
                                 std::to_string(ending.diverged), number_text(share, ending.diverged_interval),
                                 std::to_string(ending.failed)});
-    if (ending.runs == 0 || (ending.diverged == 0 && !ending.settings.empty())) continue;
+    if (trained == 0 || (ending.diverged == 0 && !ending.settings.empty())) continue;
     panel.rows.push_back(settings.empty() ? arm : arm + " · " + settings);
     panel.series[0].x.push_back(share);
     panel.series[0].low.push_back(ending.diverged_interval.low);

@@ -1,0 +1,119 @@
+#include "experiments/run/experiment.hpp"
+#include "experiments/study/file/read_study.hpp"
+#include "experiments/study/metrics/probe_number.hpp"
+#include "train/probe/probe.hpp"
+#include "train/updater.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace surd {
+namespace {
+
+/// Keeps what the probe records of an update.
+class ProbeListener : public TrainListener {
+ public:
+  explicit ProbeListener(const ParameterSet& parameters) : parameters_(parameters) {}
+
+  Observer* observer(std::uint64_t /*update*/, std::size_t index, const Batch& batch) override {
+    return probe_.watch(index, batch);
+  }
+  void gradients(std::uint64_t /*update*/, const ParameterSet& parameters) override {
+    probe_.parameters(parameters);
+    probe_.noise({1, 1});  // its names are what counts
+  }
+  void updated(const UpdateRecord&) override { probe_.updated(parameters_); }
+  const std::vector<Probe::Record>& records() const { return probe_.records(); }
+
+ private:
+  const ParameterSet& parameters_;
+  Probe probe_;
+};
+
+/// What the first update of such a run records.
+std::vector<Probe::Record> first_records(const ConfigFile& file) {
+  Experiment experiment(file);
+  const RunConfig& config = file.config;
+  TrainOptions options = config.train;
+  options.replicas = 1;
+  const Transformer& model = experiment.model->transformer();
+  const Dataset& dataset = *experiment.dataset;
+  Batcher batcher(dataset.split("train"), options.batching, config.seed,
+                  model.has_encoder() ? Sides::two : Sides::joined);
+  ParameterSet& parameters = experiment.model->parameters();
+  const Training training{model,
+                          parameters,
+                          *experiment.optimizer,
+                          *experiment.schedule,
+                          dataset.split("train"),
+                          dataset.split("valid"),
+                          dataset.codec,
+                          config.seed};
+  ProbeListener listener(parameters);
+  try {
+    listener.updated(Updater(training, options).update({batcher.batch(0, 0)}, 1, 0, listener));
+  } catch (const Diverged&) {  // then what was recorded before
+  }
+  return listener.records();
+}
+
+struct Asked {
+  const MetricSpec* metric;
+  const ProbeMetricOptions* probed;
+  Problem problem = {};   // of the arm that comes nearest
+  std::size_t right = 0;  // words of path, what and statistic that an arm has
+};
+
+/// Compares what is asked with what an arm records.
+void compare(Asked& asked, const std::vector<Probe::Record>& records) {
+  const std::pair<const char*, const std::string*> words[] = {
+      {"path", &asked.probed->path}, {"what", &asked.probed->what}, {"statistic", &asked.probed->statistic}};
+  std::vector<const Probe::Record*> left;
+  for (const Probe::Record& record : records) left.push_back(&record);
+  std::size_t right = 0;
+  for (const auto& [key, word] : words) {
+    const auto name = [&, i = right](const Probe::Record& record) {
+      return i == 0 ? record.path : i == 1 ? record.what : record.statistic;
+    };
+    std::set<std::string> names;
+    for (const Probe::Record* record : left) names.insert(name(*record));
+    if (names.count(*word) == 0) {
+      if (asked.problem.message.empty() || right > asked.right)
+        asked.problem = {asked.metric->origin, asked.metric->name + "." + key,
+                         fmt::format("the probe records no '{}'{}{}", shown(*word),
+                                     right == 0   ? ""
+                                     : right == 1 ? " of this module"
+                                                  : " of this quantity",
+                                     not_among(*word, {names.begin(), names.end()}))};
+      asked.right = std::max(asked.right, right);
+      return;
+    }
+    left.erase(std::remove_if(left.begin(), left.end(), [&](const Probe::Record* r) { return name(*r) != *word; }),
+               left.end());
+    ++right;
+  }
+  asked.right = right;
+}
+
+}  // namespace
+
+void check_probes(const Study& study) {
+  constexpr std::size_t all = 3;
+  std::vector<Asked> asked;
+  for (const MetricSpec& metric : study.metrics)
+    if (const ProbeMetricOptions* probed = metric.metric->probed()) asked.push_back({&metric, probed});
+  const auto open = [&] {
+    return std::any_of(asked.begin(), asked.end(), [](const Asked& one) { return one.right < all; });
+  };
+  for (std::size_t arm = 0; arm < study.arms.size() && open(); ++arm) {
+    const std::vector<Probe::Record> records = first_records(study.config_file(arm, {}, study.seeds.front()));
+    for (Asked& one : asked)
+      if (one.right < all) compare(one, records);
+  }
+  std::vector<Problem> problems;
+  for (const Asked& one : asked)
+    if (one.right < all) problems.push_back(one.problem);
+  if (!problems.empty()) throw ConfigError(std::move(problems));
+}
+
+}  // namespace surd
