@@ -19,9 +19,9 @@
 //
 //   for each block of columns of C            so that a block of B fills half of the L2 cache
 //     for each block of k                     the inner axis
-//       pack the block of B                   if it is transposed; else the first strip packs it while it reads it, if
-//       so
-//                                             many strips read it that this pays: fewer if B does not fit an L2 cache
+//       pack the block of B                   if it is transposed; else the first strip packs it while it reads it,
+//                                             if so many strips read it that this pays: fewer if B does not fit an
+//                                             L2 cache
 //       for each strip of rows of C           at most as high as a tile, lower if the rows of A share sets of an
 //                                             L1 cache with too few ways; all about equally high, without a narrow
 //                                             rest, but for one that packs B

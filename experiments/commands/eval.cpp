@@ -77,9 +77,11 @@ int eval_command(const EvalArguments& arguments) {
   const Corpus corpus = corpus_with(run, arguments.split);
   const Dataset dataset = while_waiting(waiting_for_data, [&] { return Dataset(corpus, run.codec); });
   const std::vector<SentencePair>& pairs = dataset.split(arguments.split);
-  for (const SentencePair& pair : pairs)
-    expect_fits(run, fmt::format("{} of {}", quoted(pair, run.codec), arguments.split),
-                run.model.transformer().sequence_length(pair.source.size(), pair.target.size() + 1));
+  for (const SentencePair& pair : pairs) {
+    const std::size_t length = run.model.transformer().sequence_length(pair.source.size(), pair.target.size() + 1);
+    if (length > run.model.transformer().max_length())
+      expect_fits(run, fmt::format("{} of {}", quoted(pair, run.codec), arguments.split), length);
+  }
   const EvaluationArguments how{evaluation_batch_size, pairs.size(), arguments.tokenize, arguments.search()};
   const Evaluation result = evaluate(run.model.transformer(), pairs, dataset.codec, how);
   const UnknownShare unknown = unknown_share(pairs);

@@ -11,20 +11,21 @@
 namespace surd {
 namespace {
 
-/// The keys of "a.b[0].c", which may also be written "a.b.0.c".
 std::vector<std::string> split_path(std::string_view path) {
   std::vector<std::string> keys(1);
   for (const char c : path) {
-    if (c == '.' || c == '[')
+    if (c == '.')
       keys.emplace_back();
-    else if (c != ']')
+    else
       keys.back() += c;
   }
   return keys;
 }
 
 /// The node at a path such as "a.b[0].c" and true, or the nearest node above it that is written and false.
-std::pair<const YamlNode*, bool> find(const YamlNode& root, std::string_view path) {
+std::pair<const YamlNode*, bool> find(const YamlNode& root, std::string path) {
+  for (std::size_t i = path.find('['); i != std::string::npos; i = path.find('[', i)) path[i] = '.';
+  path.erase(std::remove(path.begin(), path.end(), ']'), path.end());
   const YamlNode* node = &root;
   for (const std::string& key : split_path(path)) {
     const YamlNode* child = node->find(key);
@@ -98,6 +99,9 @@ void YamlDocument::assign(std::string_view path, std::string_view value, const O
   const std::vector<std::string> keys = split_path(path);
   if (std::count(keys.begin(), keys.end(), "") > 0) {
     problems_.push_back({origin, "", "must be PATH=VALUE, for example --set model.d_model=64"});
+  } else if (path.find('[') != std::string_view::npos) {
+    problems_.push_back(
+        {origin, "", "has an element of a list in brackets; write its number behind a '.': optimizer.groups.0.match"});
   } else if (keys.size() > YamlLimits::depth) {
     problems_.push_back(
         {origin, "", fmt::format("has more than {} levels, which no config has; shorten the path", YamlLimits::depth)});

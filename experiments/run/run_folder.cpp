@@ -226,8 +226,8 @@ void load_checkpoint(const RunFolder& folder, const RunConfig& config, const Tex
                "has no checkpoint: it is a run of a study, which keeps none unless it is begun with "
                "--keep-checkpoints; train it again by: surd train {} --out FOLDER",
                shell_word(folder.config()));
-  const bool diverged = path_exists(folder.summary()) && !folder.read_summary().is_null("diverged");
-  expect_usage(!names.empty() || !role || !diverged, folder.path,
+  expect_usage(!names.empty() || !role || !path_exists(folder.summary()) || folder.read_summary().is_null("diverged"),
+               folder.path,
                "has no checkpoint: it diverged before the first; train it again into another folder, with more of them "
                "(train.checkpoint_every) or a lower rate");
   expect_usage(!names.empty() || !role, folder.path, "there is no checkpoint yet; the first comes after {} updates",

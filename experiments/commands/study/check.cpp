@@ -57,9 +57,9 @@ std::vector<std::string> lines_of_pilot(const Study& study, const std::string& p
 int study_check_command(const StudyCheckArguments& arguments) {
   if (is_study_group(arguments.file)) return study_group_check(arguments);
   const Study study = load_study(arguments.file, arguments.settings.values, arguments.quick);
-  while_waiting(waiting_for_data, [&] {
+  while_waiting("trying what each arm begins with", [&] {
     check_experiments(study);
-    check_probes(study);
+    if (!study.quick) check_probes(study);
   });
   const Decidability decidability = decidability_of(study);
   StudyCounts counts;

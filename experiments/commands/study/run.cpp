@@ -1,4 +1,5 @@
 #include "autograd/base/counted.hpp"
+#include "autograd/base/utf8.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/commands/study/make_runs.hpp"
@@ -111,14 +112,21 @@ struct CheckedStudy {
   std::vector<std::string> reuse;  // folders of studies that are named now
 };
 
+/// Refuses a path that study.json, which is UTF-8, cannot have.
+void expect_utf8(const std::string& path) {
+  expect_usage(!find_invalid_utf8(path), path, "is a path that is not UTF-8, and study.json must be; rename it");
+}
+
 /// Refuses what cannot be made. Writes nothing.
 CheckedStudy check_study(const StudyRunArguments& arguments) {
+  expect_utf8(fs::absolute(arguments.file).string());
+  for (const std::string& folder : arguments.reuse.values) expect_utf8(fs::absolute(folder).string());
   const StudyFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out);
   const StudySource source{arguments.file, arguments.settings.values, arguments.quick, {}, folder.begun()};
   const Study written = load_study(source);
-  while_waiting(waiting_for_data, [&] {
+  while_waiting("trying what each arm begins with", [&] {
     check_experiments(written);
-    if (!folder.begun() && !arguments.anyway) check_probes(written);
+    if (!folder.begun() && !arguments.anyway && !arguments.quick) check_probes(written);
   });
   expect_folder(folder, written, source, arguments.resume);
   if (folder.begun())
@@ -130,24 +138,26 @@ CheckedStudy check_study(const StudyRunArguments& arguments) {
 
 int run_study(const CheckedStudy& study, bool in_group);
 
-/// `surd study run` of a group. Every study is checked before the first run begins.
+/// `surd study run` of a group. Every study is checked before the first run begins, and once more before its own do:
+/// hours may lie between.
 int study_group_run(const StudyRunArguments& arguments) {
   const StudyGroup group = load_study_group(arguments.file);
-  std::vector<CheckedStudy> studies;
+  std::vector<StudyRunArguments> studies;
   const std::string folder = arguments.out.empty() ? "runs/" + fs::path(arguments.file).stem().string() : arguments.out;
   expect_usage(!StudyFolder(folder).begun(), folder, "holds a single study; name another folder by --out");
   for (const fs::path& file : group.studies) {
     StudyRunArguments study = arguments;
     study.file = file.string();
     study.out = folder + "/" + file.stem().string();
-    studies.push_back(check_study(study));
+    static_cast<void>(check_study(study));
+    studies.push_back(study);
   }
   if (!arguments.dry_run) freeze_group(group, folder);
   Console console;
   int code = exit_done;
-  for (const CheckedStudy& study : studies) {
-    console.line(fmt::format("\n{}", styled(study.arguments.file, Console::Style::bold, STDOUT_FILENO)));
-    const int ended = run_study(study, true);
+  for (const StudyRunArguments& study : studies) {
+    console.line(fmt::format("\n{}", styled(study.file, Console::Style::bold, STDOUT_FILENO)));
+    const int ended = run_study(check_study(study), true);
     if (ended > 128) return ended;
     code = std::max(code, ended);
   }

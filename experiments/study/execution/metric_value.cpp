@@ -18,9 +18,7 @@ std::optional<MetricValue> value_of(const Study& study, const MetricSpec& metric
   };
   try {
     return metric.metric->of_run({result, number});
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
+  } catch (const std::logic_error& error) {  // of a metric of one's own, say of a map that lacks a key
     throw Error(fmt::format("metric '{}' of arm '{}': {}", metric.name, study.arms[arm].name, error.what()));
   }
 }

@@ -1,6 +1,5 @@
 #include "experiments/study/execution/study_folder.hpp"
 
-#include "autograd/base/utf8.hpp"
 #include "experiments/config/settings.hpp"
 #include "experiments/config/yaml_document.hpp"
 #include "experiments/program/text_format.hpp"
@@ -150,12 +149,6 @@ bool StudyFolder::only_prepared() const {
 
 void StudyFolder::freeze(const StudySource& source, const Study& study, bool keep_checkpoints,
                          const std::vector<std::string>& reuse, std::size_t retries) const {
-  const std::string file = fs::absolute(source.file).lexically_normal().string();
-  const auto expect_utf8 = [](const std::string& path) {
-    expect_usage(!find_invalid_utf8(path), path, "is a path that is not UTF-8, which study.json must be; rename it");
-  };
-  expect_utf8(file);
-  for (const std::string& other : reuse) expect_utf8(other);
   make_folders(base_folder(path_));
   make_folders(runs());
   const Guard guard(*this);
@@ -172,7 +165,7 @@ void StudyFolder::freeze(const StudySource& source, const Study& study, bool kee
     hashes.push_back(hash_of(text));
   }
   // A file server may have said for a while that study.json is not there.
-  expect_first(begin_study(path_, {file,
+  expect_first(begin_study(path_, {fs::absolute(source.file).lexically_normal().string(),
                                    source.settings,
                                    source.quick,
                                    keep_checkpoints,
@@ -207,7 +200,8 @@ void StudyFolder::extend(std::size_t seeds) const {
       "its verdicts may be taken {}, which is used up, and its p values are not corrected for another look; "
       "begin a study with other seeds (from {}), and with 'looks' if it may have to be extended (what is left of the "
       "runs it has: surd study work {})",
-      before.looks == 1 ? "once" : fmt::format("{} times", before.looks), before.fresh_seeds(1).front(), path_);
+      before.looks == 1 ? "once" : fmt::format("{} times", before.looks), before.fresh_seeds(1).front(),
+      shell_word(path_));
   begun.more_seeds.push_back(before.fresh_seeds(seeds));
   write_beginning(path_, begun);
 }

@@ -22,15 +22,23 @@ class ProbeListener : public TrainListener {
     probe_.parameters(parameters);
     probe_.noise({1, 1});  // its names are what counts
   }
-  void updated(const UpdateRecord&) override { probe_.updated(parameters_); }
-  const std::vector<Probe::Record>& records() const { return probe_.records(); }
+  void updated(const UpdateRecord&) override {
+    probe_.updated(parameters_);
+    keep();
+  }
+  void keep() {
+    for (Probe::Record& record : probe_.take_records()) records.push_back(std::move(record));
+  }
+
+  std::vector<Probe::Record> records;
 
  private:
   const ParameterSet& parameters_;
   Probe probe_;
 };
 
-/// What the first update of such a run records.
+/// What the first two updates of such a run record: the ratio of an update to a parameter that starts at 0 is one of
+/// the second.
 std::vector<Probe::Record> first_records(const ConfigFile& file) {
   Experiment experiment(file);
   const RunConfig& config = file.config;
@@ -50,11 +58,14 @@ std::vector<Probe::Record> first_records(const ConfigFile& file) {
                           dataset.codec,
                           config.seed};
   ProbeListener listener(parameters);
+  Updater updater(training, options);
   try {
-    listener.updated(Updater(training, options).update({batcher.batch(0, 0)}, 1, 0, listener));
-  } catch (const Diverged&) {  // then what was recorded before
+    for (std::uint64_t update = 1; update <= 2; ++update)
+      listener.updated(updater.update({batcher.batch(update, 0)}, update, update, listener));
+  } catch (const Diverged&) {
+    listener.keep();  // what was recorded before
   }
-  return listener.records();
+  return listener.records;
 }
 
 struct Asked {

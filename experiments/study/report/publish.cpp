@@ -33,7 +33,8 @@ void publish(const StudyFolder& folder, const Study& study, const std::string& t
   const std::vector<std::string> files = {to + "/verdicts.json", to + "/report.md", to + "/runs.csv.gz",
                                           StudyFolder(to).published_page(), to + "/report.html"};
   for (const std::string& file : files)
-    expect_usage(is_published(to) || !path_exists(file), file, "is not of a published study; name another --out");
+    expect_usage(is_published(to) || !path_exists(file), file,
+                 "is not of a published study; remove it, or name another --out");
   const StudyReport report(folder, study);
   expect_believable(folder, study, report.analysis);
   std::error_code error;

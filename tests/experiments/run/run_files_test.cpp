@@ -130,6 +130,16 @@ TEST_CASE("the splits to evaluate are looked for before a run begins") {
   CHECK(told(complaint("test, test_long", few), "' of test_long); got 4"));
 }
 
+TEST_CASE("a run whose log is removed ends with an error at its next checkpoint") {
+  SmallRun run;
+  TrainArguments arguments = run.arguments("run");
+  arguments.after_update = [&](std::uint64_t update) {
+    if (update == 2) fs::remove(run.directory.path("run/metrics.jsonl"));
+  };
+  CHECK(contains(message_of([&] { run.train(arguments); }),
+                 "run/metrics.jsonl: was removed while the run wrote to it; train again into another folder"));
+}
+
 TEST_CASE("a batch size of null is none, and no run without a size of batches begins") {
   SmallRun run;
   run.settings = {"train.batch_size=null"};

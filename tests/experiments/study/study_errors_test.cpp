@@ -332,6 +332,17 @@ TEST_CASE("contradictions that only a model or the data show are told before any
   }
 }
 
+TEST_CASE("--quick needs a quick, and a level of it stands there once") {
+  const StudyFile file;
+  CHECK_NOTHROW(file.load(StudyFile::whole()));
+  CHECK(contains(message_of([&] { file.load(StudyFile::whole(), {}, true); }),
+                 "quick: is missing, so that --quick cuts nothing down; add e.g. quick: {seeds: 2, "));
+  CHECK(contains(message_of([&] {
+                   file.load(StudyFile::whole(std::string(study_rest) + "quick: {levels: {scale: [one, one]}}\n"));
+                 }),
+                 "quick.levels: 'one' stands there twice; remove one"));
+}
+
 TEST_CASE("a number of the probe that no arm records is told before the runs") {
   const StudyFile file;
   const auto told = [&](const std::string& path, const std::string& what, const std::string& statistic) {

@@ -5,6 +5,7 @@
 #include "tests/experiments/study/study_process.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <nlohmann/json.hpp>
 
 namespace {
@@ -293,6 +294,13 @@ TEST_CASE("the folder of a group and that of a study are told apart") {
   const Outcome work = program("study work " + study.directory.path("all"));
   CHECK(work.exit_code == 2);
   CHECK(contains(work.output, "is the folder of a group of studies; name one of them in it: study"));
+  const std::string pipe = study.directory.path("pipe"), latin = study.directory.path("\xe4.yaml");
+  REQUIRE(::mkfifo(pipe.c_str(), 0666) == 0);
+  CHECK(contains(program("study check " + pipe).output, "is a pipe, and a study is read more than once"));
+  write_file_atomically(latin, read_file(study.file));
+  CHECK(contains(program("study run " + latin + " --out " + study.directory.path("latin")).output,
+                 "is a path that is not UTF-8, and study.json must be; rename it"));
+  CHECK_FALSE(fs::exists(study.directory.path("latin")));
   study.directory.write("later.yaml", read_file(study.file));
   REQUIRE(study.run("two/later").exit_code == 0);  // which holds a study already
   study.directory.write("two.yaml", "question: Another?\nstudies: [study, later]\n");

@@ -58,7 +58,7 @@ TEST_CASE("published results are all that a report needs") {
   const Outcome foreign =
       program("study publish " + other.directory.path("other") + " --out " + other.directory.path("site"));
   CHECK(foreign.exit_code == 2);
-  CHECK(contains(foreign.output, "site/report.html: is not of a published study; name another --out"));
+  CHECK(contains(foreign.output, "site/report.html: is not of a published study; remove it, or name another --out"));
   CHECK(read_file(other.directory.path("site/report.html")) == "of somebody else");
 }
 
