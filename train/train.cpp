@@ -2,6 +2,7 @@
 
 #include "train/updater.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -67,7 +68,9 @@ bool saves_after(const TrainState& state, const TrainOptions& options) {
 }
 
 std::size_t most_saves(const TrainOptions& options) {
-  return options.updates / options.checkpoint_every + options.updates / options.evaluate_every + 1;
+  const std::size_t at_times =
+      options.updates / options.checkpoint_every + options.updates / options.evaluate_every + 1;
+  return std::min(options.updates, at_times);
 }
 
 TrainState train(const Training& run, const TrainOptions& options, TrainState state, TrainListener& listener) {

@@ -80,7 +80,8 @@ int eval_command(const EvalArguments& arguments) {
   for (const SentencePair& pair : pairs) {
     const std::size_t length = run.model.transformer().sequence_length(pair.source.size(), pair.target.size() + 1);
     if (length > run.model.transformer().max_length())
-      expect_fits(run, fmt::format("{} of {}", quoted(pair, run.codec), arguments.split), length);
+      expect_fits(run, fmt::format("{} of {}", quoted(pair, corpus.split(arguments.split), run.codec), arguments.split),
+                  length);
   }
   const EvaluationArguments how{evaluation_batch_size, pairs.size(), arguments.tokenize, arguments.search()};
   const Evaluation result = evaluate(run.model.transformer(), pairs, dataset.codec, how);

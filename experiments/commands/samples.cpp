@@ -47,7 +47,9 @@ int samples_command(const SamplesArguments& arguments) {
     std::vector<std::vector<TokenId>> sources;
     for (std::size_t i = first; i < std::min(first + evaluation_batch_size, count); ++i) {
       sources.push_back(pairs[i].source);
-      expect_fits(run, quoted(pairs[i], run.codec), run.model.transformer().sequence_length(pairs[i].source.size(), 1));
+      const std::size_t length = run.model.transformer().sequence_length(pairs[i].source.size(), 1);
+      if (length > run.model.transformer().max_length())
+        expect_fits(run, quoted(pairs[i], corpus.split(arguments.split), run.codec), length);
     }
     const auto found = decode(run.model.transformer(), sources, translation_options(arguments, std::nullopt));
     for (std::size_t i = 0; i < found.size(); ++i) print(pairs[first + i], found[i], run.codec, arguments.scores);

@@ -48,6 +48,18 @@ std::string not_among(std::string_view name, const std::vector<std::string>& nam
   return names.empty() ? "; there are none" : fmt::format("; there are {}", fmt::join(names, ", "));
 }
 
+namespace {
+
+/// Whether a character makes a terminal write what follows from right to left, or back (Unicode, UAX 9).
+bool turns_direction(std::string_view character) {
+  if (character.size() != 3 || character[0] != '\xE2') return false;
+  const auto middle = static_cast<unsigned char>(character[1]), last = static_cast<unsigned char>(character[2]);
+  return (middle == 0x80 && (last == 0x8E || last == 0x8F || (last >= 0xAA && last <= 0xAE))) ||
+         (middle == 0x81 && last >= 0xA6 && last <= 0xA9);
+}
+
+}  // namespace
+
 std::string shown(std::string_view text) {
   constexpr std::size_t longest = 60;
   std::string result;
@@ -55,7 +67,8 @@ std::string shown(std::string_view text) {
     if (result.size() >= longest) return result + "...";
     length = utf8_length(text);
     const bool control = static_cast<unsigned char>(text[0]) < 0x20 || text[0] == 0x7F ||
-                         (length == 2 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0);
+                         (length == 2 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0) ||
+                         turns_direction(text.substr(0, length));
     if (text[0] == '\n')
       result += "\\n";
     else if (length == 0 || control)

@@ -26,7 +26,8 @@ void expect_splits(const Corpus& corpus, const std::vector<std::string>& names) 
 }
 
 /// Refuses a run that would stop in the middle, or at its end, at a sentence the model has no positions for.
-void expect_positions(const Dataset& dataset, const Transformer& model, const std::vector<std::string>& splits) {
+void expect_positions(const Corpus& corpus, const Dataset& dataset, const Transformer& model,
+                      const std::vector<std::string>& splits) {
   std::size_t longest = 0;
   const SentencePair* longest_pair = nullptr;
   std::string split;
@@ -42,7 +43,7 @@ void expect_positions(const Dataset& dataset, const Transformer& model, const st
   if (longest <= model.max_length()) return;
   throw OptionError("model.positions.max_length",
                     fmt::format("must be at least {}, the length of the longest pair ({} of {}); got {}", longest,
-                                quoted(*longest_pair, dataset.codec), split, model.max_length()));
+                                quoted(*longest_pair, corpus.split(split), dataset.codec), split, model.max_length()));
 }
 
 void expect_sides(const RunConfig& config, const TextCodec& codec) {
@@ -75,9 +76,13 @@ void expect_memory(const RunConfig& config, const TextCodec& codec) {
 
 }  // namespace
 
-std::string quoted(const SentencePair& pair, const TextCodec& codec) {
-  const std::string text = codec.one_sided() ? codec.decode_target(pair.target) : codec.decode_source(pair.source);
-  return fmt::format("'{}'", shown(text));
+std::string quoted(const SentencePair& pair, const Split& split, const TextCodec& codec) {
+  for (const TextPair& text : split.pairs) {
+    const SentencePair ids = codec.encode(text);
+    if (ids.source == pair.source && ids.target == pair.target)
+      return fmt::format("'{}'", shown(pair.source.size() > pair.target.size() ? text.source : text.target));
+  }
+  return "a pair";  // which cannot be: it comes from the split
 }
 
 Model::Model(const RunConfig& config, const TextCodec& codec) : scope_(parameters_, config.seed) {
@@ -130,7 +135,7 @@ Experiment::Experiment(const ConfigFile& file, const std::string& vocabulary) {
       expect_splits(corpus, config.train.evaluate_splits);
       splits.insert(splits.end(), config.train.evaluate_splits.begin(), config.train.evaluate_splits.end());
     });
-  if (model && loaded) attempt([&] { expect_positions(*dataset, model->transformer(), splits); });
+  if (model && loaded) attempt([&] { expect_positions(corpus, *dataset, model->transformer(), splits); });
   if (loaded)
     attempt([&] {
       const Sides sides = config.model.kind == ModelKind::decoder_only ? Sides::joined : Sides::two;

@@ -10,9 +10,9 @@
 
 namespace surd {
 
-/// The beginning of a pair's text in quotes, by which it is found in a file: its number in a split leaves out blank and
-/// overlong lines.
-std::string quoted(const SentencePair& pair, const TextCodec& codec);
+/// The beginning of the longer side of a pair as it stands in its split, in quotes, by which it is found in a file: its
+/// number in a split leaves out blank and overlong lines.
+std::string quoted(const SentencePair& pair, const Split& split, const TextCodec& codec);
 
 /// A model with its parameters, as a config and two vocabularies make it.
 class Model {

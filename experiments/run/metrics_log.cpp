@@ -40,7 +40,8 @@ void JsonLines::write(const std::string& line) {
 }
 
 std::uint64_t JsonLines::sync() {
-  expect(!file_.removed(), path_, "was removed while the run wrote to it; train again into another folder");
+  expect(file_.is_at_its_path() && file_.size() == position_, path_,
+         "was removed or changed while the run wrote to it; train again into another folder");
   if (dirty_) file_.sync();
   dirty_ = false;
   return position_;

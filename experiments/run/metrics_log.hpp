@@ -25,7 +25,8 @@ class JsonLines {
   /// it cannot be written.
   void write(const std::string& line);
   /// Syncs the file and returns the bytes written so far: a checkpoint that names a position must not outlive the lines
-  /// before it, even in a loss of power. Throws Error when they cannot be synced, or the file was removed.
+  /// before it, even in a loss of power. Throws Error when they cannot be synced, or the file was removed or
+  /// changed by others.
   std::uint64_t sync();
 
  private:

@@ -226,10 +226,10 @@ void load_checkpoint(const RunFolder& folder, const RunConfig& config, const Tex
                "has no checkpoint: it is a run of a study, which keeps none unless it is begun with "
                "--keep-checkpoints; train it again by: surd train {} --out FOLDER",
                shell_word(folder.config()));
-  expect_usage(!names.empty() || !role || !path_exists(folder.summary()) || folder.read_summary().is_null("diverged"),
-               folder.path,
-               "has no checkpoint: it diverged before the first; train it again into another folder, with more of them "
-               "(train.checkpoint_every) or a lower rate");
+  if (names.empty() && role && path_exists(folder.summary()))
+    throw UsageError(fmt::format(
+        "{}: has no checkpoint{}; train it again into another folder", folder.path,
+        folder.read_summary().is_null("diverged") ? " any more" : ": it diverged (train.checkpoint_every makes more)"));
   expect_usage(!names.empty() || !role, folder.path, "there is no checkpoint yet; the first comes after {} updates",
                std::min(config.train.checkpoint_every, config.train.evaluate_every));
   expect_usage(name != "average" || path_exists(checkpoints.average_path()), folder.path,

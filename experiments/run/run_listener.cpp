@@ -84,8 +84,8 @@ void RunListener::evaluated(const TrainState& state, const Evaluation& evaluatio
 }
 
 void RunListener::checkpoint(const TrainState& state, bool best) {
-  if (!keeps_checkpoints_) return;
   LogPosition position = json_.sync();
+  if (!keeps_checkpoints_) return;
   if (config_.train.minutes) position.seconds = all_seconds();
   const bool interrupted = !saves_after(state, config_.train);
   checkpoints_.save(parameters_, optimizer_, schedule_, state, position.text(), best, interrupted);

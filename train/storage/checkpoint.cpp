@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <set>
+#include <stdexcept>
 
 namespace surd {
 namespace {
@@ -181,9 +183,11 @@ std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, 
     const Saved saved{state_from({text("state"), path + ": state", way_out}), text("log_position")};
     std::uint64_t updates = 0;
     try {
-      updates = std::stoull(text("optimizer_updates"));
+      const std::string digits = text("optimizer_updates");
+      if (std::from_chars(digits.data(), digits.data() + digits.size(), updates).ptr != digits.data() + digits.size())
+        throw std::invalid_argument(digits);
       schedule.restore(JsonObject(text("schedule"), path + ": schedule", way_out).reals());
-    } catch (const std::logic_error&) {  // of std::stoull, or of a map that lacks a key
+    } catch (const std::logic_error&) {  // of a number that is none, or a map that lacks a key
       throw Error(fmt::format("{}: 'optimizer_updates' or 'schedule' cannot be read; {}", path, way_out));
     }
     optimizer.set_updates(updates);

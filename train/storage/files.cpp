@@ -127,9 +127,16 @@ std::string File::read() {
 
 void File::truncate(std::uint64_t size) { check(calls->truncate(descriptor_, static_cast<off_t>(size)) == 0, "cut"); }
 
-bool File::removed() const {
+bool File::is_at_its_path() const {
+  struct stat own = {}, there = {};
+  return ::fstat(descriptor_, &own) == 0 && ::stat(path_.c_str(), &there) == 0 && own.st_dev == there.st_dev &&
+         own.st_ino == there.st_ino;
+}
+
+std::uint64_t File::size() const {
   struct stat status = {};
-  return ::fstat(descriptor_, &status) == 0 && status.st_nlink == 0;
+  check(::fstat(descriptor_, &status) == 0, "measure");
+  return static_cast<std::uint64_t>(status.st_size);
 }
 
 void File::sync() { check(calls->sync(descriptor_) == 0, "sync"); }

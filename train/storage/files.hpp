@@ -60,8 +60,9 @@ class File {
   /// All bytes from here to the end.
   std::string read();
   void truncate(std::uint64_t size);
-  /// Whether no name leads to it any more.
-  bool removed() const;
+  /// Whether its path still leads to it, and its size in bytes.
+  bool is_at_its_path() const;
+  std::uint64_t size() const;
   /// Returns when what was written would survive a loss of power.
   void sync();
   void close();

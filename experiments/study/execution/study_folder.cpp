@@ -38,7 +38,7 @@ void for_each_run(const std::string& runs, const std::function<void(const std::s
     const std::string name = entry->path().filename().string();
     const bool folder = entry->is_directory(gone), there = entry->exists(gone);
     if (!is_seed(name)) continue;  // whatever lies beside them is not the study's
-    expect(folder || !there, entry->path().string(),
+    expect(folder || (!there && !entry->is_symlink(gone)), entry->path().string(),
            "is a file where the folder of a run belongs; remove it, and the run is made");
     if (!folder) continue;
     entry.disable_recursion_pending();

@@ -335,7 +335,8 @@ Study StudyReader::read() {
   }
   Study study{fields_.title, fields_.question, fields_.expectation, claims(), read_base(), {}, {}, {}, {}, {}, {}};
   study.quick = source_.quick;
-  require(!study.quick || source_.begun || root_.find("quick") != nullptr, root_.origin, "quick",
+  const YamlNode* quick = root_.find("quick");
+  require(!study.quick || source_.begun || (quick != nullptr && !quick->children.empty()), root_.origin, "quick",
           "is missing, so that --quick cuts nothing down; add e.g. quick: {seeds: 2, set: {train.updates: 50}}");
   study.looks = fields_.looks;
   study.amendments = amendments();

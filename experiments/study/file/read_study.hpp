@@ -28,7 +28,7 @@ Study load_study(const std::string& path, const std::vector<std::string>& settin
 /// ConfigError. Takes longer than reading, because it makes a corpus and a model for each arm.
 void check_experiments(const Study& study);
 
-/// Makes two updates of an arm, and of the others as long as something is missing. Throws ConfigError with each
+/// Makes the first update of an arm, and of the others as long as something is missing. Throws ConfigError with each
 /// number of the probe that is asked for and that no arm records then.
 void check_probes(const Study& study);
 

@@ -26,7 +26,7 @@ std::vector<std::string> study_names(const fs::path& folder) {
 
 bool is_study_group(const std::string& file) {
   expect_usage(!path_exists(file) || is_file(file) || is_folder(file), file,
-               "is a pipe, and a study is read more than once; put it into a file");
+               "is no regular file, and a study is read more than once; put it into one");
   return path_exists(file) && YamlDocument::load(file).root().find("studies") != nullptr;
 }
 

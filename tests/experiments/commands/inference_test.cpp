@@ -102,7 +102,7 @@ TEST_CASE("a checkpoint that cannot be used is answered with those there are") {
   fs::remove_all(run.path + "/checkpoints");
   const Outcome none = program("eval " + run.path);
   CHECK(none.exit_code == 2);
-  CHECK(contains(none.output, "there is no checkpoint yet"));
+  CHECK(contains(none.output, "has no checkpoint any more; train it again into another folder"));
 }
 
 TEST_CASE("a pair too long to be evaluated is told with its place") {

@@ -136,8 +136,9 @@ TEST_CASE("a run whose log is removed ends with an error at its next checkpoint"
   arguments.after_update = [&](std::uint64_t update) {
     if (update == 2) fs::remove(run.directory.path("run/metrics.jsonl"));
   };
-  CHECK(contains(message_of([&] { run.train(arguments); }),
-                 "run/metrics.jsonl: was removed while the run wrote to it; train again into another folder"));
+  CHECK(
+      contains(message_of([&] { run.train(arguments); }),
+               "run/metrics.jsonl: was removed or changed while the run wrote to it; train again into another folder"));
 }
 
 TEST_CASE("a batch size of null is none, and no run without a size of batches begins") {

@@ -296,7 +296,7 @@ TEST_CASE("the folder of a group and that of a study are told apart") {
   CHECK(contains(work.output, "is the folder of a group of studies; name one of them in it: study"));
   const std::string pipe = study.directory.path("pipe"), latin = study.directory.path("\xe4.yaml");
   REQUIRE(::mkfifo(pipe.c_str(), 0666) == 0);
-  CHECK(contains(program("study check " + pipe).output, "is a pipe, and a study is read more than once"));
+  CHECK(contains(program("study check " + pipe).output, "is no regular file, and a study is read more than once"));
   write_file_atomically(latin, read_file(study.file));
   CHECK(contains(program("study run " + latin + " --out " + study.directory.path("latin")).output,
                  "is a path that is not UTF-8, and study.json must be; rename it"));

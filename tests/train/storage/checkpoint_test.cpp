@@ -360,7 +360,9 @@ TEST_CASE("metadata that were changed by hand name their key and the way out") {
            {"state", "", "no 'state'"},
            {"schedule", "{\"factor\": \"x\"}", "schedule: 'factor' is not a number"},
            {"schedule", "{}", "'schedule' cannot be read"},
-           {"optimizer_updates", "x", "'optimizer_updates' or"}}) {
+           {"optimizer_updates", "x", "'optimizer_updates' or"},
+           {"optimizer_updates", "-5", "'optimizer_updates' or"},
+           {"optimizer_updates", "30x", "'optimizer_updates' or"}}) {
     const std::string error = error_with(key, value);
     CAPTURE(error);
     CHECK(contains(error, message));
