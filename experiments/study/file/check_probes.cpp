@@ -67,33 +67,35 @@ struct Asked {
 /// Compares what is asked with what an arm records. A statistic need not be there of this module yet: that of a
 /// parameter which is 0 at first comes later.
 void compare(Asked& asked, const std::vector<Probe::Record>& records) {
-  const std::pair<const char*, const std::string*> words[] = {
-      {"path", &asked.probed->path}, {"what", &asked.probed->what}, {"statistic", &asked.probed->statistic}};
-  std::vector<const Probe::Record*> left;
-  for (const Probe::Record& record : records) left.push_back(&record);
+  using Record = Probe::Record;
+  const ProbeMetricOptions& probed = *asked.probed;
+  const struct {
+    const char* key;
+    std::string Record::*name;
+    const std::string& asked;
+    const char* of;
+  } words[] = {{"path", &Record::path, probed.path, ""},
+               {"what", &Record::what, probed.what, " of this module"},
+               {"statistic", &Record::statistic, probed.statistic, " of this quantity"}};
+  std::vector<const Record*> left;
+  for (const Record& record : records) left.push_back(&record);
   std::size_t right = 0;
-  for (const auto& [key, word] : words) {
-    const auto name = [&, i = right](const Probe::Record& record) {
-      return i == 0 ? record.path : i == 1 ? record.what : record.statistic;
-    };
+  for (const auto& word : words) {
     std::set<std::string> names;
-    for (const Probe::Record* record : left) names.insert(name(*record));
-    if (right == 2)
-      for (const Probe::Record& record : records)
-        if (record.what == asked.probed->what) names.insert(record.statistic);
-    if (names.count(*word) == 0) {
+    for (const Record* record : left) names.insert(record->*word.name);
+    if (word.name == &Record::statistic)
+      for (const Record& record : records)
+        if (record.what == probed.what) names.insert(record.statistic);
+    if (names.count(word.asked) == 0) {
       if (asked.problem.message.empty() || right > asked.right)
-        asked.problem = {asked.metric->origin, asked.metric->name + "." + key,
-                         fmt::format("the probe records no '{}'{}{}", shown(*word),
-                                     right == 0   ? ""
-                                     : right == 1 ? " of this module"
-                                                  : " of this quantity",
-                                     not_among(*word, {names.begin(), names.end()}))};
+        asked.problem = {asked.metric->origin, asked.metric->name + "." + word.key,
+                         fmt::format("the probe records no '{}'{}{}", shown(word.asked), word.of,
+                                     not_among(word.asked, {names.begin(), names.end()}))};
       asked.right = std::max(asked.right, right);
       return;
     }
-    left.erase(std::remove_if(left.begin(), left.end(), [&](const Probe::Record* r) { return name(*r) != *word; }),
-               left.end());
+    const auto other = [&](const Record* record) { return record->*word.name != word.asked; };
+    left.erase(std::remove_if(left.begin(), left.end(), other), left.end());
     ++right;
   }
   asked.right = right;
