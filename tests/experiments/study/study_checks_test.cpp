@@ -99,7 +99,6 @@ TEST_CASE("a value may be bounded on one side") {
   CHECK(widths_study.judged(value("0.3", 0, "at_least")).verdict == Verdict::supported);
   CHECK(widths_study.judged(value("0.5", 0, "at_least")).verdict == Verdict::refuted);
   CHECK_THROWS_AS(widths_study.judged(value("0.5", 0, "about")), Error);
-
   // The words say where the end is.
   const auto words = [&](Hypothesis hypothesis, bool relative = false) {
     hypothesis.relative = relative;
