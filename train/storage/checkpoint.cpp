@@ -184,8 +184,8 @@ std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, 
     std::uint64_t updates = 0;
     try {
       const std::string digits = text("optimizer_updates");
-      if (std::from_chars(digits.data(), digits.data() + digits.size(), updates).ptr != digits.data() + digits.size())
-        throw std::invalid_argument(digits);
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), updates);
+      if (error != std::errc() || end != digits.data() + digits.size()) throw std::invalid_argument(digits);
       schedule.restore(JsonObject(text("schedule"), path + ": schedule", way_out).reals());
     } catch (const std::logic_error&) {  // of a number that is none, or a map that lacks a key
       throw Error(fmt::format("{}: 'optimizer_updates' or 'schedule' cannot be read; {}", path, way_out));

@@ -362,6 +362,7 @@ TEST_CASE("metadata that were changed by hand name their key and the way out") {
            {"schedule", "{}", "'schedule' cannot be read"},
            {"optimizer_updates", "x", "'optimizer_updates' or"},
            {"optimizer_updates", "-5", "'optimizer_updates' or"},
+           {"optimizer_updates", "99999999999999999999", "'optimizer_updates' or"},
            {"optimizer_updates", "30x", "'optimizer_updates' or"}}) {
     const std::string error = error_with(key, value);
     CAPTURE(error);
