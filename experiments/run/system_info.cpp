@@ -7,6 +7,7 @@
 #include "experiments/program/version.hpp"
 
 #include <fmt/format.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <xxhash.h>
 
@@ -48,6 +49,12 @@ const std::string& hash_of_program() {
   return hash;
 }
 
+/// OpenBLAS passes over a name that it does not know.
+std::string core_chosen_by() {
+  const char* const named = std::getenv("OPENBLAS_CORETYPE");
+  return named != nullptr && strcasecmp(named, blas::core_name().c_str()) == 0 ? "OPENBLAS_CORETYPE" : "the library";
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> system_info() {
@@ -59,7 +66,7 @@ std::vector<std::pair<std::string, std::string>> system_info() {
       {"compiler", compiler()},
       {"blas", blas::description()},
       {"blas_core", blas::core_name()},
-      {"blas_core_from", std::getenv("OPENBLAS_CORETYPE") == nullptr ? "the library" : "OPENBLAS_CORETYPE"},
+      {"blas_core_from", core_chosen_by()},
       {"products", blas::described(blas::rules_for(blas::this_processor()))},
       {"cpu", proc_value("/proc/cpuinfo", "model name")},
       {"simd_width", fmt::format("{} bits", 8 * sizeof(kernels::Batch))},

@@ -11,7 +11,7 @@ namespace surd {
 std::vector<std::pair<std::string, std::string>> system_info();
 
 /// Which of these decide how the sums of a run are rounded.
-inline constexpr const char* facts_of_rounding[] = {"simd_width", "blas_core", "program"};
+inline constexpr const char* facts_of_rounding[] = {"simd_width", "blas_core", "products", "program"};
 
 /// Largest resident size of this process so far, in bytes.
 std::size_t peak_memory_bytes();
