@@ -22,9 +22,20 @@ int blas_thread_shutdown_() __attribute__((weak));
 }
 
 namespace surd::blas {
+namespace {
+
+void keep_on_one_thread() {
+  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
+  if (blas_thread_shutdown_ != nullptr) blas_thread_shutdown_();  // a thread that nobody needs waits busily for 0.1 s
+}
+
+}  // namespace
 
 bool by_kernel(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k) {
-  static const ProductRules rules = rules_for(this_processor());
+  static const ProductRules rules = [] {
+    keep_on_one_thread();  // a program of one's own may forget initialize()
+    return rules_for(this_processor());
+  }();
   return rules.by_kernel(transpose_a, transpose_b, m, n, k);
 }
 
@@ -52,6 +63,11 @@ void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, co
             bool relu, Real* y) {
   if (in > 0 && by_kernel(Transpose::no, Transpose::yes, rows, out, in))
     return kernels::linear(rows, out, in, x, weight, bias, relu, y);
+  library_linear(rows, out, in, x, weight, bias, relu, y);
+}
+
+void library_linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight,
+                    const Real* bias, bool relu, Real* y) {
   library_gemm(Transpose::no, Transpose::yes, rows, out, in, 1, x, in, weight, in, 0, y, out);
   if (bias != nullptr) kernels::add_bias(y, bias, y, rows, out);
   if (relu) kernels::relu(y, y, rows * out);
@@ -104,8 +120,7 @@ double self_test_error() {
 double self_test_tolerance() { return 8 * std::numeric_limits<Real>::epsilon(); }
 
 void initialize() {
-  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
-  if (blas_thread_shutdown_ != nullptr) blas_thread_shutdown_();  // a thread that nobody needs waits busily for 0.1 s
+  keep_on_one_thread();
   const double error = self_test_error();
   expect(
       error <= self_test_tolerance(), "BLAS self-test",

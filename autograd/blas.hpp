@@ -38,6 +38,10 @@ inline void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, st
 void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight, const Real* bias,
             bool relu, Real* y);
 
+/// The same map, its product computed by the library.
+void library_linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight,
+                    const Real* bias, bool relu, Real* y);
+
 /// Which library computes the products, e.g. "OpenBLAS 0.3.21 ... pthreads", and the core its kernels were chosen for.
 std::string description();
 std::string core_name();

@@ -28,7 +28,6 @@ Variable relu(Variable x);                             ///< [...] -> [...]
 Variable gelu(Variable x);                             ///< [...] -> [...], exact: x Phi(x)
 Variable gelu_tanh(Variable x);                        ///< [...] -> [...], its approximation by tanh, as in GPT-2
 Variable tanh(Variable x);                             ///< [...] -> [...]
-Variable soft_cap(Variable x, Real cap);               ///< cap tanh(x / cap), cap > 0; [...] -> [...]
 Variable sigmoid(Variable x);                          ///< [...] -> [...]
 Variable silu(Variable x);                             ///< [...] -> [...], x sigmoid(x)
 
@@ -40,6 +39,7 @@ Variable multiply(Variable a, Variable b);       ///< [...], [...] -> [...]
 Variable scale(Variable x, Real factor);         ///< [...] -> [...]
 Variable scale_by(Variable x, Variable factor);  ///< [...], [1] -> [...], a learned factor
 Variable add_bias(Variable x, Variable bias);    ///< [..., n], [n] -> [..., n]
+Variable soft_cap(Variable x, Real cap);         ///< cap tanh(x / cap), cap > 0; [...] -> [...]
 Variable exp(Variable x);                        ///< [...] -> [...]
 Variable log(Variable x);                        ///< [...] -> [...], natural
 
@@ -154,10 +154,13 @@ struct CrossEntropyArguments {
 Variable cross_entropy(Variable logits, const std::vector<std::int32_t>& targets,
                        const CrossEntropyArguments& arguments);
 
+/// So many rows have their logits at a time, here and in evaluation.
+inline constexpr std::size_t logit_rows_at_once = 256;
+
 /// The same from logits = factor x W^T + b, x [..., d], W [V, d], b [V] or absent, without ever holding all logits:
 /// they are computed, used and overwritten by their gradient a tile of rows at a time. An observer is shown each tile
-/// of "logits" [<= 256, V], rows in order and without those of ignored targets, and by backward, of the weight, as
-/// "gradient_from_logits" what its gradient gets from here.
+/// of "logits" [<= logit_rows_at_once, V], rows in order and without those of ignored targets, and by backward, of the
+/// weight, as "gradient_from_logits" what its gradient gets from here.
 Variable projection_cross_entropy(Variable x, Variable weight, Variable bias, Real factor,
                                   const std::vector<std::int32_t>& targets, const CrossEntropyArguments& arguments);
 

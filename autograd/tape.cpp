@@ -55,14 +55,11 @@ void Tape::reset(const TapeArguments& options) {
 Tape::Node& Tape::push(const char* op) {
   if (size_ == nodes_.size()) nodes_.push_back(std::make_unique<Node>());
   Node& created = *nodes_[size_++];
+  created = Node();  // nothing of an earlier pass is left
   created.op = op;
   created.path = path_;
   created.side = side_;
   created.rows = rows_;
-  created.parameter_gradient = nullptr;
-  created.needs_gradient = false;
-  created.keep_gradient = false;
-  created.first_use = false;
   return created;
 }
 

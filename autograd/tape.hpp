@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autograd/base/error.hpp"
 #include "autograd/base/random.hpp"
 #include "autograd/parameter.hpp"
 #include "autograd/ragged_rows.hpp"
@@ -140,6 +141,8 @@ class Tape {
   Variable constant(Tensor&&) = delete;  // it would be gone before the pass; take input()
   /// A leaf that refers to a parameter; its gradient is added to the parameter's. May be called again for each use.
   Variable parameter(Parameter& parameter);
+  /// The same of one that may be absent: absent where it is null.
+  Variable parameter(Parameter* parameter) { return parameter == nullptr ? Variable() : this->parameter(*parameter); }
 
   /// Records the result of an op. `backward` is called as backward(BackwardPass&) if any of the inputs needs a
   /// gradient; it captures Variables and what forward saved, never other owners of nodes. Throws Error where an input
@@ -189,6 +192,8 @@ class Tape {
   };
 
   ModelSide side() const { return side_; }
+  /// Of the module whose Region this is in; "" outside.
+  const std::string& path() const { return *path_; }
 
   /// While it lives, values [1, N, d] hold these rows without their padding; null: they are padded.
   class InRows {
@@ -340,6 +345,14 @@ Variable Tape::record(const char* op, Tensor value, const Inputs& inputs, Backwa
     created.destroy = [](void* closure) { static_cast<Backward*>(closure)->~Backward(); };
   }
   return finish(created, Event::Kind::result);
+}
+
+/// Throws Error "`path of the module`: `op`: formatted rule" unless `holds`, of an op that takes x.
+template <class... Args>
+void expect(bool holds, Variable x, std::string_view op, fmt::format_string<Args...> rule, Args&&... args) {
+  if (holds) return;
+  const std::string path = x && !x.tape().path().empty() ? x.tape().path() + ": " : "";
+  throw Error(fmt::format("{}{}: {}", path, op, fmt::format(rule, std::forward<Args>(args)...)));
 }
 
 }  // namespace surd

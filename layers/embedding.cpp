@@ -6,11 +6,11 @@
 namespace surd {
 namespace {
 
-/// The same, but the row of the padding token, whose id is 0, starts at zero.
+/// The same, but the row of the padding token starts at zero.
 Initializer with_zero_padding(Initializer init) {
   return [init = std::move(init)](Tensor& weight, const random::Stream& stream) {
     init(weight, stream);
-    std::fill_n(weight.data(), row_length(weight), Real(0));
+    std::fill_n(weight.data() + padding_id * row_length(weight), row_length(weight), Real(0));
   };
 }
 
@@ -71,9 +71,8 @@ Variable OutputProjection::loss(Variable x, const std::vector<std::int32_t>& tar
   Tape& tape = x.tape();
   CrossEntropyArguments with_cap = arguments;
   with_cap.logit_cap = cap_;
-  return projection_cross_entropy(factor_.times_parameter(x), tape.parameter(weight_),
-                                  bias_ == nullptr ? Variable{} : tape.parameter(*bias_), factor_.number(), targets,
-                                  with_cap);
+  return projection_cross_entropy(factor_.times_parameter(x), tape.parameter(weight_), tape.parameter(bias_),
+                                  factor_.number(), targets, with_cap);
 }
 
 }  // namespace surd

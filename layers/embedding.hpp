@@ -8,6 +8,9 @@
 
 namespace surd {
 
+/// What stands behind the end of the shorter rows of a batch.
+inline constexpr std::int32_t padding_id = 0;
+
 /// Token ids of a padded batch, [batch, length] row-major.
 struct Tokens {
   const std::vector<std::int32_t>& ids;

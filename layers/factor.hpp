@@ -23,7 +23,7 @@ class Factor {
   /// 1 where it is learned.
   Real number() const { return number_; }
   /// [1]; absent where it is fixed.
-  Variable parameter(Tape& tape) const { return parameter_ == nullptr ? Variable{} : tape.parameter(*parameter_); }
+  Variable parameter(Tape& tape) const { return tape.parameter(parameter_); }
 
   /// x times parameter(); x itself where it is fixed. [...] -> [...]
   Variable times_parameter(Variable x) const {

@@ -13,7 +13,7 @@ Linear::Linear(const Scope& scope, const LinearArguments& arguments)
 Variable Linear::operator()(Variable x) const {
   Tape& tape = x.tape();
   const auto region = enter(tape);
-  return linear(x, tape.parameter(weight_), bias_ == nullptr ? Variable{} : tape.parameter(*bias_), activation_);
+  return linear(x, tape.parameter(weight_), tape.parameter(bias_), activation_);
 }
 
 }  // namespace surd

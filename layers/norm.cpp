@@ -11,10 +11,7 @@ LayerNorm::LayerNorm(const Scope& scope, std::size_t dimension, const Options& o
       epsilon_(static_cast<Real>(options.epsilon)) {}
 
 Variable LayerNorm::forward(Variable x) const {
-  const auto variable = [&](Parameter* parameter) {
-    return parameter != nullptr ? x.tape().parameter(*parameter) : Variable();
-  };
-  return layer_norm(x, variable(weight_), variable(bias_), epsilon_);
+  return layer_norm(x, x.tape().parameter(weight_), x.tape().parameter(bias_), epsilon_);
 }
 
 RMSNorm::RMSNorm(const Scope& scope, std::size_t dimension, const Options& options)

@@ -68,11 +68,10 @@ JoinedTokens::JoinedTokens(const Tokens& source, const std::vector<std::size_t>&
 
 /// Of each row, how many tokens stand before its padding; at least one.
 std::vector<std::size_t> lengths_of(const Tokens& tokens) {
-  constexpr std::int32_t padding = 0;
   std::vector<std::size_t> lengths;
   for (std::size_t b = 0; b < tokens.batch; ++b) {
     std::size_t length = tokens.length;
-    while (length > 1 && tokens.ids[b * tokens.length + length - 1] == padding) --length;
+    while (length > 1 && tokens.ids[b * tokens.length + length - 1] == padding_id) --length;
     lengths.push_back(length);
   }
   return lengths;

@@ -1,6 +1,10 @@
 #include "train/batch_loss.hpp"
 
+#include "layers/embedding.hpp"
+
 namespace surd {
+
+static_assert(Vocabulary::pad == padding_id, "the layers would take padding for text");
 
 BatchHidden batch_hidden(const Transformer& model, Tape& tape, const Batch& batch) {
   const Tokens source{batch.source, batch.size, batch.source_length};

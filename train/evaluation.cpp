@@ -12,9 +12,6 @@
 namespace surd {
 namespace {
 
-/// Rows whose logits are held at a time: as many as training holds.
-constexpr std::size_t tile_rows = 256;
-
 /// Calls f(index of the pair, place in its target, true token, row of log-probabilities) for every target token. Only
 /// a tile of the rows has its logits at a time, and padding never does.
 template <class F>
@@ -31,8 +28,8 @@ void for_each_target(const Transformer& model, const std::vector<SentencePair>& 
     expect(real.size() == batch.target_tokens(), "evaluate", "a target holds padding");
     const std::size_t width = row_length(hidden);
     std::size_t b = 0, t = 0;
-    for (std::size_t begin = 0; begin < real.size(); begin += tile_rows) {
-      const std::size_t count = std::min(tile_rows, real.size() - begin);
+    for (std::size_t begin = 0; begin < real.size(); begin += logit_rows_at_once) {
+      const std::size_t count = std::min(logit_rows_at_once, real.size() - begin);
       Tensor tile(Shape{count, width});
       for (std::size_t i = 0; i < count; ++i)
         std::copy_n(hidden.data() + real[begin + i] * width, width, tile.data() + i * width);
@@ -59,11 +56,11 @@ std::vector<Translation> translate(const Transformer& model, const std::vector<S
     for (const std::size_t index : batch.indices) {
       const std::vector<TokenId>& source = pairs[index].source;
       sources.push_back(source);
-      // With its eos. A longer translation is wrong anyway, but BLEU looks at what surd translate would write, and
-      // beyond its limit where the right one is longer.
-      const std::size_t longest_right = codec.most_tokens(pairs[index]) + 1;
-      const std::size_t usual = length_limit(usual_max_length_factor, source.size());
-      options.max_lengths.push_back(arguments.bleu ? std::max(longest_right, usual) : longest_right);
+      // With its eos. BLEU is that of what surd translate writes, but where the reference is beyond its limit; of
+      // other translations a longer one is wrong anyway.
+      options.max_lengths.push_back(arguments.bleu ? std::max(pairs[index].target.size() + 1,
+                                                              length_limit(usual_max_length_factor, source.size()))
+                                                   : codec.most_tokens(pairs[index]) + 1);
     }
     auto of_batch = decode(model, sources, options);
     for (std::size_t i = 0; i < of_batch.size(); ++i) translations[batch.indices[i]] = std::move(of_batch[i]);

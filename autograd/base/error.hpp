@@ -11,7 +11,7 @@
 namespace surd {
 
 /// What every function of this library throws when a caller broke a rule. The message names the op or layer, the rule
-/// and the actual values, e.g. "matmul: inner axes must agree; got [2, 3] x [4, 5]".
+/// and the actual values, e.g. "matmul: takes [m, k] and [k, n]; got [2, 3] and [4, 5]".
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -203,32 +203,33 @@ void by_width(std::size_t row, F f) {
 }  // namespace
 
 bool is_short_head(const HeadSizes& s) {
-  return s.queries <= longest && (s.row == shortest || s.row == longest) &&
+  return s.queries <= longest && (s.row() == shortest || s.row() == longest) &&
          std::max(s.key_width, s.value_width) <= widest;
 }
 
 void short_head_weights(const HeadSizes& sizes, Rows q, Rows k, const Real* bias, const std::size_t* visible,
                         bool subtract_max, Real* scores, Real* weights) {
-  by_width(sizes.row,
+  by_width(sizes.row(),
            [&](auto width) { weights_of<width.value>(sizes, q, k, bias, visible, subtract_max, scores, weights); });
 }
 
 void short_head_output(const HeadSizes& s, const Real* marked_weights, Real keep_scale, Rows v, MutableRows o) {
   alignas(64) Real kept[longest * longest];
-  drop_marked(marked_weights, keep_scale, kept, s.queries * s.row);
-  multiply({kept, s.row, 1}, s.queries, s.value_width, s.keys, v, 1, false, o);
+  drop_marked(marked_weights, keep_scale, kept, s.queries * s.row());
+  multiply({kept, s.row(), 1}, s.queries, s.value_width, s.keys, v, 1, false, o);
 }
 
 void short_head_backward(const HeadSizes& s, Rows q, Rows k, Rows v, const Real* scores, const Real* marked_weights,
                          Real keep_scale, Rows d_o, Real* d_scores, const HeadGradients& to) {
   alignas(64) Real kept[longest * longest];
-  by_width(s.row, [&](auto width) {
+  by_width(s.row(), [&](auto width) {
     gradient_of_scores<width.value>(s, v, scores, marked_weights, keep_scale, d_o, d_scores, kept);
   });
-  if (to.v.data != nullptr) multiply({kept, 1, s.row}, s.keys, s.value_width, s.queries, d_o, 1, to.add_to_keys, to.v);
-  if (to.q.data != nullptr) multiply({d_scores, s.row, 1}, s.queries, s.key_width, s.keys, k, s.factor, false, to.q);
+  if (to.v.data != nullptr)
+    multiply({kept, 1, s.row()}, s.keys, s.value_width, s.queries, d_o, 1, to.add_to_keys, to.v);
+  if (to.q.data != nullptr) multiply({d_scores, s.row(), 1}, s.queries, s.key_width, s.keys, k, s.factor, false, to.q);
   if (to.k.data != nullptr)
-    multiply({d_scores, 1, s.row}, s.keys, s.key_width, s.queries, q, s.factor, to.add_to_keys, to.k);
+    multiply({d_scores, 1, s.row()}, s.keys, s.key_width, s.queries, q, s.factor, to.add_to_keys, to.k);
 }
 
 }  // namespace surd::kernels

@@ -23,9 +23,10 @@ inline std::size_t row_of_scores(std::size_t keys) { return (keys + 15) / 16 * 1
 
 struct HeadSizes {
   std::size_t queries, keys, key_width, value_width;
-  std::size_t row;  ///< row_of_scores(keys)
-  Real factor;      ///< on the scores
-  Real cap = 0;     ///< of the scores, see soft_cap; 0: none
+  Real factor;   ///< on the scores
+  Real cap = 0;  ///< of the scores, see soft_cap; 0: none
+
+  std::size_t row() const { return row_of_scores(keys); }
 };
 
 /// Whether the functions below take a head of these sizes.

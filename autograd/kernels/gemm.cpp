@@ -281,6 +281,7 @@ void multiply(bool transpose_a, bool transpose_b, const Product& p, const Caches
   const std::size_t strips_at_once = std::min(strips.count(), l2_size / 4 / packed_strip(tile_rows, k_block));
   const std::size_t b_size = transpose_b || strip_packs_b ? round_up(n_block, lanes) * packed_rows(k_block) : 0;
   const std::size_t a_size = pack_a ? strips_at_once * packed_strip(tile_rows, k_block) : 0;
+  const bool relu_at_once = p.relu && k_block == p.k;  // else the sums leave the registers before they are complete
   Real* const b_copy = memory(b_size + a_size);
   Real* const a_copy = b_copy + b_size;
   for (std::size_t j = 0; j < p.n; j += n_block) {
@@ -292,6 +293,7 @@ void multiply(bool transpose_a, bool transpose_b, const Product& p, const Caches
       s.b += transpose_b ? j * p.ldb + l : l * p.ldb + j;
       s.c += j;
       if (l > 0) s.beta = 1;
+      s.relu = relu_at_once;
       s.bias = p.bias == nullptr || l > 0 ? nullptr : p.bias + j;
       const auto use_packed_b = [&] { s.b = b_copy, s.b_packed = true; };
       if (transpose_b) pack_panels(s.b, p.ldb, s.n, s.k, b_copy), use_packed_b();
@@ -312,6 +314,7 @@ void multiply(bool transpose_a, bool transpose_b, const Product& p, const Caches
       }
     }
   }
+  for (std::size_t i = 0; p.relu && !relu_at_once && i < p.m; ++i) kernels::relu(p.c + i * p.ldc, p.c + i * p.ldc, p.n);
 }
 
 }  // namespace
@@ -334,11 +337,7 @@ void gemm(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std:
 
 void linear(std::size_t rows, std::size_t out, std::size_t in, const Real* x, const Real* weight, const Real* bias,
             bool relu, Real* y) {
-  // Else the sums are not yet complete when they leave the registers.
-  const bool at_once = in <= longest_block(false, out) || rows <= few_rows(in);
-  multiply(false, true, {rows, out, in, 1, x, in, weight, in, 0, y, out, bias, relu && at_once},
-           this_processors_caches());
-  if (relu && !at_once) kernels::relu(y, y, rows * out);
+  multiply(false, true, {rows, out, in, 1, x, in, weight, in, 0, y, out, bias, relu}, this_processors_caches());
 }
 
 }  // namespace surd::kernels

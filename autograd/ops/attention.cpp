@@ -55,15 +55,15 @@ std::size_t scores_of(const Blocks& blocks) { return end_of_scores(blocks) - blo
 void check_rows(Variable q, Variable k, const AttentionArguments& arguments) {
   constexpr const char* op = "attention";
   const auto &queries = arguments.query_rows, &keys = arguments.key_rows;
-  expect(queries != nullptr && keys != nullptr && queries->count() == keys->count(), op,
+  expect(queries != nullptr && keys != nullptr && queries->count() == keys->count(), q, op,
          "takes ragged rows of queries and as many of keys");
-  expect(q.shape()[0] == 1 && q.shape()[1] == queries->positions() && k.shape()[1] == keys->positions(), op,
+  expect(q.shape()[0] == 1 && q.shape()[1] == queries->positions() && k.shape()[1] == keys->positions(), q, op,
          "rows of {} queries and {} keys are not those of q {} and k {}", queries->positions(), keys->positions(),
          q.shape(), k.shape());
-  expect(arguments.documents.empty() && arguments.key_lengths.empty() && arguments.keys == 0, op,
+  expect(arguments.documents.empty() && arguments.key_lengths.empty() && arguments.keys == 0, q, op,
          "ragged rows have no documents, key lengths or room behind the keys");
   for (std::size_t b = 0; b < queries->count(); ++b)
-    expect(!arguments.causal || queries->length(b) <= keys->length(b), op,
+    expect(!arguments.causal || queries->length(b) <= keys->length(b), q, op,
            "causal attention takes at most as many queries as keys; got {} and {} in row {}", queries->length(b),
            keys->length(b), b);
 }
@@ -74,17 +74,17 @@ Sizes check(Variable q, Variable k, Variable v, const AttentionArguments& argume
   expect(q.dimension() == 3 && k.dimension() == 3 && v.dimension() == 3 && q.shape()[0] == k.shape()[0] &&
              k.shape()[0] == v.shape()[0] && k.shape()[1] == v.shape()[1] &&
              q.shape()[2] * key_value_heads == k.shape()[2] * arguments.heads,
-         op, "takes q [B, Tq, H d_k], k [B, Tk, {0} d_k], v [B, Tk, {0} d_v]; got {1}, {2}, {3}",
+         q, op, "takes q [B, Tq, H d_k], k [B, Tk, {0} d_k], v [B, Tk, {0} d_v]; got {1}, {2}, {3}",
          key_value_heads == arguments.heads ? "H" : std::to_string(key_value_heads), q.shape(), k.shape(), v.shape());
-  expect(arguments.heads > 0 && q.shape()[2] % arguments.heads == 0 && v.shape()[2] % key_value_heads == 0, op,
+  expect(arguments.heads > 0 && q.shape()[2] % arguments.heads == 0 && v.shape()[2] % key_value_heads == 0, q, op,
          "{} heads do not divide the widths of q {} and v {}", arguments.heads, q.shape(), v.shape());
-  expect(arguments.heads % key_value_heads == 0, op, "{} heads of k and v do not divide {} heads of q", key_value_heads,
-         arguments.heads);
-  expect(arguments.distance_slopes.empty() || arguments.distance_slopes.size() == arguments.heads, op,
+  expect(arguments.heads % key_value_heads == 0, q, op, "{} heads of k and v do not divide {} heads of q",
+         key_value_heads, arguments.heads);
+  expect(arguments.distance_slopes.empty() || arguments.distance_slopes.size() == arguments.heads, q, op,
          "{} distance slopes for {} heads", arguments.distance_slopes.size(), arguments.heads);
-  expect(arguments.distance_bias || arguments.buckets.empty(), op, "{} buckets and no distance bias",
+  expect(arguments.distance_bias || arguments.buckets.empty(), q, op, "{} buckets and no distance bias",
          arguments.buckets.size());
-  expect(arguments.keys <= k.shape()[1], op, "{} keys do not lie in k {}", arguments.keys, k.shape());
+  expect(arguments.keys <= k.shape()[1], q, op, "{} keys do not lie in k {}", arguments.keys, k.shape());
   const bool ragged = arguments.query_rows != nullptr || arguments.key_rows != nullptr;
   if (ragged) check_rows(q, k, arguments);
   const std::size_t batch = ragged ? arguments.query_rows->count() : q.shape()[0];
@@ -92,31 +92,31 @@ Sizes check(Variable q, Variable k, Variable v, const AttentionArguments& argume
   const std::size_t rows_of_keys = ragged ? arguments.key_rows->longest() : k.shape()[1];
   const std::size_t keys = arguments.keys == 0 ? rows_of_keys : arguments.keys;
   if (const Variable bias = arguments.distance_bias) {
-    expect(bias.dimension() == 2 && bias.shape()[1] == arguments.heads, op, "takes a distance bias [D, {}]; got {}",
+    expect(bias.dimension() == 2 && bias.shape()[1] == arguments.heads, q, op, "takes a distance bias [D, {}]; got {}",
            arguments.heads, bias.shape());
-    expect(arguments.buckets.size() + 1 == queries + keys, op, "takes {} buckets; got {}", queries + keys - 1,
+    expect(arguments.buckets.size() + 1 == queries + keys, q, op, "takes {} buckets; got {}", queries + keys - 1,
            arguments.buckets.size());
     for (const std::size_t bucket : arguments.buckets)
-      expect(bucket < bias.shape()[0], op, "bucket {} is no row of the distance bias {}", bucket, bias.shape());
+      expect(bucket < bias.shape()[0], q, op, "bucket {} is no row of the distance bias {}", bucket, bias.shape());
   }
-  expect(arguments.score_cap >= 0, op, "a cap on scores must not be negative; got {}", arguments.score_cap);
-  expect(ragged || !arguments.causal || queries <= keys, op,
+  expect(arguments.score_cap >= 0, q, op, "a cap on scores must not be negative; got {}", arguments.score_cap);
+  expect(ragged || !arguments.causal || queries <= keys, q, op,
          "causal attention takes at most as many queries as keys; got q {}, k {}", q.shape(), k.shape());
-  expect(arguments.dropout >= 0 && arguments.dropout < 1, op, "the dropout rate must be in [0, 1); got {}",
+  expect(arguments.dropout >= 0 && arguments.dropout < 1, q, op, "the dropout rate must be in [0, 1); got {}",
          arguments.dropout);
-  expect(arguments.key_lengths.empty() || arguments.key_lengths.size() == batch, op, "{} key lengths for a batch of {}",
-         arguments.key_lengths.size(), batch);
+  expect(arguments.key_lengths.empty() || arguments.key_lengths.size() == batch, q, op,
+         "{} key lengths for a batch of {}", arguments.key_lengths.size(), batch);
   for (const std::size_t length : arguments.key_lengths)
-    expect(length <= keys, op, "key length {} exceeds the {} keys", length, keys);
+    expect(length <= keys, q, op, "key length {} exceeds the {} keys", length, keys);
   const auto& documents = arguments.documents;
-  expect(documents.empty() || (documents.size() == batch && queries == keys && arguments.key_lengths.empty()), op,
+  expect(documents.empty() || (documents.size() == batch && queries == keys && arguments.key_lengths.empty()), q, op,
          "documents take as many queries as keys, their begins in each of {} rows, and no key lengths; got q {}, k {}, "
          "{} rows, {} key lengths",
          batch, q.shape(), k.shape(), documents.size(), arguments.key_lengths.size());
   for (const std::vector<std::size_t>& begins : documents)
     expect(!begins.empty() && begins.front() == 0 && begins.back() < keys &&
                std::adjacent_find(begins.begin(), begins.end(), std::greater_equal<>()) == begins.end(),
-           op, "documents begin at 0 and then ever later among {} positions; got {}", keys, fmt::join(begins, ", "));
+           q, op, "documents begin at 0 and then ever later among {} positions; got {}", keys, fmt::join(begins, ", "));
   return {batch,
           queries,
           keys,
@@ -267,7 +267,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   const std::size_t draws_of_batch_row = s.heads * s.queries * kernels::row_of_scores(s.keys);
 
   const auto head_sizes = [=](const Block& block) {
-    return kernels::HeadSizes{block.queries, block.keys, s.key_width, s.value_width, block.row(), factor, cap};
+    return kernels::HeadSizes{block.queries, block.keys, s.key_width, s.value_width, factor, cap};
   };
   // Longer heads take so long that fetching does not matter.
   const auto fetch_ahead = [=](const std::vector<Blocks>& all, std::size_t b) {

@@ -32,7 +32,7 @@ Tensor first_rows(const Tensor& x, std::size_t count) {
 
 // loss = 1/divisor sum over rows of -sum_v q_v log softmax(logits)_v;  dlogits = (softmax(logits) - q) / divisor
 Variable cross_entropy(Variable logits, const Targets& targets, const CrossEntropyArguments& arguments) {
-  expect(logits.dimension() >= 1, "cross_entropy", "takes logits [..., V]; got {}", logits.shape());
+  expect(logits.dimension() >= 1, logits, "cross_entropy", "takes logits [..., V]; got {}", logits.shape());
   const std::size_t rows = row_count(logits.value()), n = row_length(logits.value());
   check("cross_entropy", targets, rows, n, arguments);
   const bool needed = logits.tape().needs_gradient({logits});
@@ -64,11 +64,11 @@ Variable projection_cross_entropy(Variable x, Variable weight, Variable bias, Re
   constexpr const char* op = "projection_cross_entropy";
   using blas::no;
   using blas::yes;
-  constexpr std::size_t tile_rows = 256;
-  expect(x.dimension() >= 1 && weight.dimension() == 2 && x.shape().back() == weight.shape()[1], op,
+  constexpr std::size_t tile_rows = logit_rows_at_once;
+  expect(x.dimension() >= 1 && weight.dimension() == 2 && x.shape().back() == weight.shape()[1], x, op,
          "takes x [..., d] and weight [V, d]; got {} and {}", x.shape(), weight.shape());
   const std::size_t rows = row_count(x.value()), d = weight.shape()[1], n = weight.shape()[0];
-  expect(!bias || bias.shape() == Shape{n}, op, "takes a bias [V] = [{}]; got {}", n, bias ? bias.shape() : Shape{});
+  expect(!bias || bias.shape() == Shape{n}, x, op, "takes a bias [V] = [{}]; got {}", n, bias ? bias.shape() : Shape{});
   check(op, targets, rows, n, arguments);
 
   std::vector<std::size_t> kept;  // rows whose target counts

@@ -14,7 +14,7 @@ using Kept = xt::uvector<std::uint8_t, PoolAllocator<std::uint8_t>>;
 /// in the whole padded batch.
 template <class F>
 void by_draws(const char* op, Variable x, const kernels::DropoutRate& rate, const random::Stream& stream, F f) {
-  expect(x.dimension() >= 1, op, "takes [B, ...]; got {}", x.shape());
+  expect(x.dimension() >= 1, x, op, "takes [B, ...]; got {}", x.shape());
   const std::uint64_t first_row = x.tape().options().first_row;
   const std::size_t size = x.value().size();
   const RaggedRows* const rows = x.tape().ragged_rows(x.value());
@@ -54,7 +54,8 @@ Variable dropout(Variable x, double rate, const random::Stream& stream) {
 Variable add_dropout(Variable a, Variable x, double rate, const random::Stream& stream) {
   expect_rate("add_dropout", rate);
   if (!x.tape().options().training || rate == 0) return add(a, x);
-  expect(a.shape() == x.shape(), "add_dropout", "takes two values of one shape; got {} and {}", a.shape(), x.shape());
+  expect(a.shape() == x.shape(), a, "add_dropout", "takes two values of one shape; got {} and {}", a.shape(),
+         x.shape());
   const kernels::DropoutRate rounded(rate);
   Tensor y = empty_like(x.value());
   Kept kept(y.size());

@@ -6,7 +6,7 @@ namespace surd {
 namespace {
 
 void expect_same_shape(const char* op, Variable a, Variable b) {
-  expect(a.shape() == b.shape(), op, "takes two values of one shape; got {} and {}", a.shape(), b.shape());
+  expect(a.shape() == b.shape(), a, op, "takes two values of one shape; got {} and {}", a.shape(), b.shape());
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ Variable multiply(Variable a, Variable b) {
 }
 
 Variable soft_cap(Variable x, Real cap) {
-  expect(cap > 0, "soft_cap", "the cap must be greater than 0; got {}", cap);
+  expect(cap > 0, x, "soft_cap", "the cap must be greater than 0; got {}", cap);
   Tensor y = empty_like(x.value());
   kernels::soft_cap(cap, x.value().data(), y.data(), y.size());
   return x.tape().record("soft_cap", std::move(y), {x}, [=](BackwardPass& pass) {
@@ -73,7 +73,7 @@ Variable scale(Variable x, Real factor) {
 
 // y = s x;  dx = s dy,  ds = sum(x dy)
 Variable scale_by(Variable x, Variable factor) {
-  expect(factor.shape() == Shape{1}, "scale_by", "takes a factor [1]; got {}", factor.shape());
+  expect(factor.shape() == Shape{1}, x, "scale_by", "takes a factor [1]; got {}", factor.shape());
   Tensor y = empty_like(x.value());
   kernels::scale(factor.value().data()[0], x.value().data(), y.data(), y.size());
   return x.tape().record("scale_by", std::move(y), {x, factor}, [=](BackwardPass& pass) {
@@ -85,7 +85,7 @@ Variable scale_by(Variable x, Variable factor) {
 }
 
 Variable add_bias(Variable x, Variable bias) {
-  expect(x.dimension() >= 1 && bias.shape() == Shape{x.shape().back()}, "add_bias",
+  expect(x.dimension() >= 1 && bias.shape() == Shape{x.shape().back()}, x, "add_bias",
          "takes x [..., n] and bias [n]; got {} and {}", x.shape(), bias.shape());
   const std::size_t rows = row_count(x.value()), n = row_length(x.value());
   Tensor y = empty_like(x.value());

@@ -9,11 +9,11 @@ namespace {
 using Ids = std::vector<std::int32_t>;
 
 void check(const char* op, Variable weight, const Ids& ids, std::size_t count) {
-  expect(weight.dimension() == 2, op, "takes a weight [V, d]; got {}", weight.shape());
-  expect(ids.size() == count, op, "{} ids for {} places", ids.size(), count);
+  expect(weight.dimension() == 2, weight, op, "takes a weight [V, d]; got {}", weight.shape());
+  expect(ids.size() == count, weight, op, "{} ids for {} places", ids.size(), count);
   const std::size_t vocabulary = weight.shape()[0];
   for (const std::int32_t id : ids)
-    expect(id >= 0 && static_cast<std::size_t>(id) < vocabulary, op, "id {} is not in [0, {})", id, vocabulary);
+    expect(id >= 0 && static_cast<std::size_t>(id) < vocabulary, weight, op, "id {} is not in [0, {})", id, vocabulary);
 }
 
 const Real* row(Variable weight, std::int32_t id) {
@@ -84,16 +84,17 @@ Variable embedding_with_positions(Variable weight, const Ids& ids, std::size_t b
   const std::size_t d = row_length(weight.value());
   const Variable table = positions.table;
   const Ids& places = positions.places;
-  expect(places.empty() || places.size() == ids.size(), op, "{} places for {} ids", places.size(), ids.size());
+  expect(places.empty() || places.size() == ids.size(), weight, op, "{} places for {} ids", places.size(), ids.size());
   if (table) {
     const auto past_last = places.empty()
                                ? positions.first + length
                                : static_cast<std::size_t>(*std::max_element(places.begin(), places.end())) + 1;
-    expect(table.dimension() == 2 && table.shape()[1] == d && past_last <= table.shape()[0], op,
+    expect(table.dimension() == 2 && table.shape()[1] == d && past_last <= table.shape()[0], weight, op,
            "takes positions [P, {}] with P at least {}; got {}", d, past_last, table.shape());
-    expect(places.empty() || *std::min_element(places.begin(), places.end()) >= 0, op, "takes no place below 0");
+    expect(places.empty() || *std::min_element(places.begin(), places.end()) >= 0, weight, op,
+           "takes no place below 0");
   }
-  expect(!learned_factor || learned_factor.shape() == Shape{1}, op, "takes a learned factor [1]; got {}",
+  expect(!learned_factor || learned_factor.shape() == Shape{1}, weight, op, "takes a learned factor [1]; got {}",
          learned_factor ? learned_factor.shape() : Shape{});
   const Real both = learned_factor ? factor * learned_factor.value().data()[0] : factor;
   Tensor y(Shape{batch_size, length, d});

@@ -9,7 +9,7 @@ using blas::yes;
 
 // C = A B;  dA = dC B^T,  dB = A^T dC
 Variable matmul(Variable a, Variable b) {
-  expect(a.dimension() == 2 && b.dimension() == 2 && a.shape()[1] == b.shape()[0], "matmul",
+  expect(a.dimension() == 2 && b.dimension() == 2 && a.shape()[1] == b.shape()[0], a, "matmul",
          "takes [m, k] and [k, n]; got {} and {}", a.shape(), b.shape());
   const std::size_t m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];
   Tensor c(Shape{m, n});
@@ -29,7 +29,7 @@ Variable matmul(Variable a, Variable b) {
 
 // The same for each of B pairs of matrices.
 Variable batched_matmul(Variable a, Variable b) {
-  expect(a.dimension() == 3 && b.dimension() == 3 && a.shape()[0] == b.shape()[0] && a.shape()[2] == b.shape()[1],
+  expect(a.dimension() == 3 && b.dimension() == 3 && a.shape()[0] == b.shape()[0] && a.shape()[2] == b.shape()[1], a,
          "batched_matmul", "takes [B, m, k] and [B, k, n]; got {} and {}", a.shape(), b.shape());
   const std::size_t batch = a.shape()[0], m = a.shape()[1], k = a.shape()[2], n = b.shape()[2];
   Tensor c(Shape{batch, m, n});

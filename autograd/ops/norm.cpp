@@ -4,10 +4,10 @@
 namespace surd {
 namespace {
 
-void expect_rows(const char* op, Variable x) { expect(x.dimension() >= 1, op, "takes [..., n]; got {}", x.shape()); }
+void expect_rows(const char* op, Variable x) { expect(x.dimension() >= 1, x, op, "takes [..., n]; got {}", x.shape()); }
 
 void expect_vector(const char* op, const char* what, Variable x, Variable vector) {
-  expect(vector.shape() == Shape{x.shape().back()}, op, "takes a {} [n] = [{}]; got {}", what, x.shape().back(),
+  expect(vector.shape() == Shape{x.shape().back()}, x, op, "takes a {} [n] = [{}]; got {}", what, x.shape().back(),
          vector.shape());
 }
 

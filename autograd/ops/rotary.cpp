@@ -25,11 +25,11 @@ Tensor rotations(std::size_t length, std::size_t width, std::size_t first_positi
 // y = R x, R a rotation in the plane of each pair;  dx = R^T dy, the turn back
 Variable rotary(Variable x, std::size_t heads, std::size_t first_position, double base) {
   constexpr const char* op = "rotary";
-  expect(x.dimension() == 3, op, "takes x [B, T, H d_k]; got {}", x.shape());
+  expect(x.dimension() == 3, x, op, "takes x [B, T, H d_k]; got {}", x.shape());
   const std::size_t batch = x.shape()[0], length = x.shape()[1], row = x.shape()[2];
-  expect(heads > 0 && row % heads == 0 && row / heads % 2 == 0, op, "{} heads do not divide x {} into an even width",
+  expect(heads > 0 && row % heads == 0 && row / heads % 2 == 0, x, op, "{} heads do not divide x {} into an even width",
          heads, x.shape());
-  expect(base > 1, op, "the base must be above 1; got {}", base);
+  expect(base > 1, x, op, "the base must be above 1; got {}", base);
   const std::size_t pairs = row / heads / 2;
   const RaggedRows* const rows = x.tape().ragged_rows(x.value());
   std::vector<std::int32_t> places = rows != nullptr ? rows->places() : std::vector<std::int32_t>();

@@ -32,12 +32,12 @@ Tensor transposed(const Tensor& x, const std::vector<std::size_t>& axes) { retur
 Variable sum(Variable x) { return scaled_sum("sum", x, 1); }
 
 Variable mean(Variable x) {
-  expect(x.value().size() > 0, "mean", "takes at least one element; got {}", x.shape());
+  expect(x.value().size() > 0, x, "mean", "takes at least one element; got {}", x.shape());
   return scaled_sum("mean", x, 1 / static_cast<Real>(x.value().size()));
 }
 
 Variable reshape(Variable x, const Shape& shape) {
-  expect(element_count(shape) == x.value().size(), "reshape", "cannot make {} of {}", shape, x.shape());
+  expect(element_count(shape) == x.value().size(), x, "reshape", "cannot make {} of {}", shape, x.shape());
   Tensor y = x.value();
   y.reshape(shape);
   return x.tape().record("reshape", std::move(y), {x}, [=](BackwardPass& pass) {
@@ -52,7 +52,7 @@ Variable transpose(Variable x, const std::vector<std::size_t>& axes) {
   std::vector<std::size_t> inverse(axes.size(), axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i)
     if (axes[i] < axes.size()) inverse[axes[i]] = i;
-  expect(axes.size() == x.dimension() && std::count(inverse.begin(), inverse.end(), axes.size()) == 0, "transpose",
+  expect(axes.size() == x.dimension() && std::count(inverse.begin(), inverse.end(), axes.size()) == 0, x, "transpose",
          "the axes must be a permutation of the {} axes of {}; got {}", x.dimension(), x.shape(), axes);
   return x.tape().record("transpose", transposed(x.value(), axes), {x},
                          [=](BackwardPass& pass) { pass.accumulate(x, transposed(pass.gradient(), inverse)); });
@@ -60,7 +60,7 @@ Variable transpose(Variable x, const std::vector<std::size_t>& axes) {
 
 // The backward of a slice writes into zeros.
 Variable slice(Variable x, std::size_t axis, std::size_t begin, std::size_t end) {
-  expect(axis < x.dimension() && begin <= end && end <= x.shape()[axis], "slice",
+  expect(axis < x.dimension() && begin <= end && end <= x.shape()[axis], x, "slice",
          "[{}, {}) of axis {} does not lie in {}", begin, end, axis, x.shape());
   const AxisLayout layout(x.shape(), axis);
   const std::size_t full_run = x.shape()[axis] * layout.inner, run = (end - begin) * layout.inner;
@@ -81,12 +81,12 @@ Variable slice(Variable x, std::size_t axis, std::size_t begin, std::size_t end)
 Variable concat(const std::vector<Variable>& parts, std::size_t axis) {
   expect(!parts.empty(), "concat", "takes at least one part");
   Shape shape = parts.front().shape();
-  expect(axis < shape.size(), "concat", "axis {} does not exist in {}", axis, shape);
+  expect(axis < shape.size(), parts.front(), "concat", "axis {} does not exist in {}", axis, shape);
   shape[axis] = 0;
   for (const Variable& part : parts) {
     Shape expected = shape;
     if (part.dimension() == shape.size()) expected[axis] = part.shape()[axis];
-    expect(part.shape() == expected, "concat", "the parts must agree in all axes but {}; got {} and {}", axis,
+    expect(part.shape() == expected, part, "concat", "the parts must agree in all axes but {}; got {} and {}", axis,
            parts.front().shape(), part.shape());
     shape[axis] += part.shape()[axis];
   }

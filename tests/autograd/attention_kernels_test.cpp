@@ -59,7 +59,7 @@ void for_short_heads(const std::function<void(const kernels::HeadSizes&)>& check
                             {2, longest, 9, 3},
                             {longest, longest, 16, 31},
                             {longest - 1, longest - 1, 5, 16}}) {
-    const kernels::HeadSizes sizes{c.queries, c.keys, c.key_width, c.value_width, (c.keys + 15) / 16 * 16, Real(0.3)};
+    const kernels::HeadSizes sizes{c.queries, c.keys, c.key_width, c.value_width, Real(0.3)};
     CAPTURE(c.queries);
     CAPTURE(c.keys);
     CAPTURE(c.key_width);
@@ -88,7 +88,7 @@ TEST_CASE("weights of a short head") {
           for (const bool shown : {false, true}) {
             kernels::HeadSizes sizes = s;
             sizes.cap = cap;
-            Reals scores(s.queries * s.row + 1, 7), weights = scores;
+            Reals scores(s.queries * s.row() + 1, 7), weights = scores;
             kernels::short_head_weights(sizes, q.rows(), k.rows(), biased ? bias.data() : nullptr, visible.data(),
                                         subtract_max, shown ? scores.data() : nullptr, weights.data());
             double worst = 0;
@@ -103,10 +103,10 @@ TEST_CASE("weights of a short head") {
                 const auto most = static_cast<double>(cap);
                 if (cap > 0) exact[j] = most * std::tanh(exact[j] / most);
                 if (j < visible[t]) total += std::exp(exact[j]);
-                if (shown) worst = std::max(worst, off(static_cast<double>(scores[t * s.row + j]), exact[j]));
+                if (shown) worst = std::max(worst, off(static_cast<double>(scores[t * s.row() + j]), exact[j]));
               }
-              for (std::size_t j = 0; j < s.row; ++j) {
-                const Real weight = weights[t * s.row + j];
+              for (std::size_t j = 0; j < s.row(); ++j) {
+                const Real weight = weights[t * s.row() + j];
                 if (j < visible[t])
                   worst = std::max(worst, off(static_cast<double>(weight), std::exp(exact[j]) / total));
                 else
@@ -128,7 +128,7 @@ TEST_CASE("a query of a short head has the bits of one alone, whatever the queri
     const Spaced k(s.keys, s.key_width, 2);
     const std::vector<std::size_t> visible(s.queries, s.keys);
     const auto weights_of = [&](const kernels::HeadSizes& sizes, std::size_t first) {
-      Reals weights(sizes.queries * s.row);
+      Reals weights(sizes.queries * s.row());
       const kernels::Rows rows{q.rows().data + first * q.stride(), q.stride()};
       kernels::short_head_weights(sizes, rows, k.rows(), nullptr, visible.data(), true, nullptr, weights.data());
       return weights;
@@ -145,16 +145,16 @@ TEST_CASE("a query of a short head has the bits of one alone, whatever the queri
       for (std::size_t t = 0; t < s.queries; ++t)
         if (t != bad)
           same = same && std::equal(alone[t].begin(), alone[t].end(),
-                                    together.begin() + static_cast<std::ptrdiff_t>(t * s.row));
+                                    together.begin() + static_cast<std::ptrdiff_t>(t * s.row()));
       CHECK(same);
-      CHECK(std::isnan(together[bad * s.row]));
+      CHECK(std::isnan(together[bad * s.row()]));
     }
   });
 }
 
 TEST_CASE("scores of a short head that are too large for exp without the maximum are infinite") {
   const Reals q = {Real(1000)}, k = {Real(1), Real(0)};
-  const kernels::HeadSizes sizes{1, 2, 1, 1, 16, 1};
+  const kernels::HeadSizes sizes{1, 2, 1, 1, 1};
   const std::size_t visible = 2;
   Reals weights(16);
   kernels::short_head_weights(sizes, {q.data(), 1}, {k.data(), 1}, nullptr, &visible, true, nullptr, weights.data());
@@ -167,9 +167,9 @@ TEST_CASE("scores of a short head that are too large for exp without the maximum
 /// Weights of which every third is marked as dropped, 0 beyond what is visible.
 Reals marked_weights(const kernels::HeadSizes& s) {
   const std::vector<std::size_t> visible = staircase(s);
-  Reals p = draw(s.queries * s.row, 4);
+  Reals p = draw(s.queries * s.row(), 4);
   for (std::size_t i = 0; i < p.size(); ++i) {
-    p[i] = i % s.row < visible[i / s.row] ? std::fabs(p[i]) : Real(0);
+    p[i] = i % s.row() < visible[i / s.row()] ? std::fabs(p[i]) : Real(0);
     if (i % 3 == 1) p[i] = -p[i];
   }
   return p;
@@ -188,7 +188,7 @@ TEST_CASE("output of a short head") {
     for (std::size_t t = 0; t < s.queries; ++t)
       for (std::size_t c = 0; c < s.value_width; ++c) {
         double exact = 0;
-        for (std::size_t j = 0; j < s.keys; ++j) exact += kept(p[t * s.row + j]) * v(j, c);
+        for (std::size_t j = 0; j < s.keys; ++j) exact += kept(p[t * s.row() + j]) * v(j, c);
         worst = std::max(worst, off(o(t, c), exact));
       }
     CHECK(worst < 100 * eps);
@@ -200,31 +200,31 @@ TEST_CASE("gradients of a short head") {
   for_short_heads([](const kernels::HeadSizes& s) {
     const Spaced q(s.queries, s.key_width, 1), k(s.keys, s.key_width, 2), v(s.keys, s.value_width, 5);
     const Spaced d_o(s.queries, s.value_width, 7);
-    const Reals p = marked_weights(s), scores = draw(s.queries * s.row, 12, 0.2);
+    const Reals p = marked_weights(s), scores = draw(s.queries * s.row(), 12, 0.2);
     for (const bool add : {false, true}) {
       kernels::HeadSizes sizes = s;
       sizes.cap = add ? Real(0.9) : Real(0);
       const Spaced k_before(s.keys, s.key_width, 9), v_before(s.keys, s.value_width, 10);
       Spaced dq(s.queries, s.key_width, 8), dk = k_before, dv = v_before;
-      Reals ds(s.queries * s.row + 1, 7);
+      Reals ds(s.queries * s.row() + 1, 7);
       kernels::short_head_backward(sizes, q.rows(), k.rows(), v.rows(), scores.data(), p.data(), keep_scale, d_o.rows(),
                                    ds.data(), {dq.mutable_rows(), dk.mutable_rows(), dv.mutable_rows(), add});
-      std::vector<double> exact_ds(s.queries * s.row);
+      std::vector<double> exact_ds(s.queries * s.row());
       double worst = 0;
       for (std::size_t t = 0; t < s.queries; ++t) {
         std::vector<double> dz(s.keys);
         double inner = 0;
         for (std::size_t j = 0; j < s.keys; ++j) {
-          const Real weight = p[t * s.row + j];
+          const Real weight = p[t * s.row() + j];
           for (std::size_t c = 0; weight > 0 && c < s.value_width; ++c)
             dz[j] += static_cast<double>(keep_scale) * d_o(t, c) * v(j, c);
           inner += std::fabs(static_cast<double>(weight)) * dz[j];
         }
-        for (std::size_t j = 0; j < s.row; ++j) {
-          const double weight = std::fabs(static_cast<double>(p[t * s.row + j]));
-          const double share = add ? static_cast<double>(scores[t * s.row + j]) / static_cast<double>(sizes.cap) : 0;
-          exact_ds[t * s.row + j] = j < s.keys ? weight * (dz[j] - inner) * (1 - share * share) : 0;
-          worst = std::max(worst, off(static_cast<double>(ds[t * s.row + j]), exact_ds[t * s.row + j]));
+        for (std::size_t j = 0; j < s.row(); ++j) {
+          const double weight = std::fabs(static_cast<double>(p[t * s.row() + j]));
+          const double share = add ? static_cast<double>(scores[t * s.row() + j]) / static_cast<double>(sizes.cap) : 0;
+          exact_ds[t * s.row() + j] = j < s.keys ? weight * (dz[j] - inner) * (1 - share * share) : 0;
+          worst = std::max(worst, off(static_cast<double>(ds[t * s.row() + j]), exact_ds[t * s.row() + j]));
         }
       }
       CHECK(worst < 1000 * eps);  // sums of up to 32 products of numbers as large as 30
@@ -233,18 +233,18 @@ TEST_CASE("gradients of a short head") {
       for (std::size_t t = 0; t < s.queries; ++t)
         for (std::size_t l = 0; l < s.key_width; ++l) {
           double exact = 0;
-          for (std::size_t j = 0; j < s.keys; ++j) exact += factor * exact_ds[t * s.row + j] * k(j, l);
+          for (std::size_t j = 0; j < s.keys; ++j) exact += factor * exact_ds[t * s.row() + j] * k(j, l);
           worst = std::max(worst, off(dq(t, l), exact));
         }
       for (std::size_t j = 0; j < s.keys; ++j) {
         for (std::size_t l = 0; l < s.key_width; ++l) {
           double exact = add ? k_before(j, l) : 0;
-          for (std::size_t t = 0; t < s.queries; ++t) exact += factor * exact_ds[t * s.row + j] * q(t, l);
+          for (std::size_t t = 0; t < s.queries; ++t) exact += factor * exact_ds[t * s.row() + j] * q(t, l);
           worst = std::max(worst, off(dk(j, l), exact));
         }
         for (std::size_t c = 0; c < s.value_width; ++c) {
           double exact = add ? v_before(j, c) : 0;
-          for (std::size_t t = 0; t < s.queries; ++t) exact += kept(p[t * s.row + j]) * d_o(t, c);
+          for (std::size_t t = 0; t < s.queries; ++t) exact += kept(p[t * s.row() + j]) * d_o(t, c);
           worst = std::max(worst, off(dv(j, c), exact));
         }
       }
@@ -258,10 +258,10 @@ TEST_CASE("gradients of a short head") {
 }
 
 TEST_CASE("gradients of a short head that nobody asks for are left out") {
-  const kernels::HeadSizes s{3, 4, 2, 2, 16, Real(0.3)};
+  const kernels::HeadSizes s{3, 4, 2, 2, Real(0.3)};
   const Spaced q(3, 2, 1), k(4, 2, 2), v(4, 2, 3), d_o(3, 2, 4);
   const Reals p = marked_weights(s);
-  Reals ds(s.queries * s.row);
+  Reals ds(s.queries * s.row());
   Spaced dk(4, 2, 5);
   const kernels::MutableRows none{nullptr, 0};
   kernels::short_head_backward(s, q.rows(), k.rows(), v.rows(), nullptr, p.data(), keep_scale, d_o.rows(), ds.data(),

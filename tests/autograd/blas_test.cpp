@@ -114,6 +114,28 @@ TEST_CASE("gemm gives NaN for NaN") {
   for (std::size_t i = 0; i < 9; ++i) CHECK(std::isnan(c[i]) == (i / 3 == 1));
 }
 
+TEST_CASE("linear maps add their bias and cut at 0, by the kernel and by the library") {
+  const std::size_t rows = 9, out = 19, in = 21;
+  const auto numbers = [](std::size_t count, int step) {
+    std::vector<Real> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<Real>(static_cast<int>(i) * step % 11 - 5);
+    return values;
+  };
+  const auto x = numbers(rows * in, 3), weight = numbers(out * in, 7), bias = numbers(out, 5);
+  for (const auto map : {&blas::linear, &blas::library_linear})
+    for (const bool with_bias : {false, true})
+      for (const bool relu : {false, true}) {
+        std::vector<Real> y(rows * out, nan);
+        map(rows, out, in, x.data(), weight.data(), with_bias ? bias.data() : nullptr, relu, y.data());
+        for (std::size_t i = 0; i < rows; ++i)
+          for (std::size_t j = 0; j < out; ++j) {
+            Real expected = with_bias ? bias[j] : 0;  // whole numbers: exact
+            for (std::size_t l = 0; l < in; ++l) expected += x[i * in + l] * weight[j * in + l];
+            CHECK(y[i * out + j] == (relu ? std::max<Real>(expected, 0) : expected));
+          }
+      }
+}
+
 TEST_CASE("the self-test passes here") {
   CHECK(blas::self_test_error() >
         0);  // rounding differs from the naive product's, so 0 would mean nothing was computed

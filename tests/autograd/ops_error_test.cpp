@@ -29,6 +29,13 @@ TEST_CASE_FIXTURE(Fixture, "errors of matrix products") {
   CHECK_ERROR(linear(of({2, 3}), of({4, 3}), of({3})), "linear: takes a bias [out] = [4]; got [3]");
 }
 
+TEST_CASE_FIXTURE(Fixture, "an op within a module says in which") {
+  const std::string path = "decoder.0.output";
+  const Tape::Region region(tape, path);
+  CHECK_ERROR(linear(of({2, 3}), of({4, 5})),
+              "decoder.0.output: linear: takes x [..., in] and weight [out, in]; got [2, 3] and [4, 5]");
+}
+
 TEST_CASE_FIXTURE(Fixture, "errors of elementwise ops") {
   CHECK_ERROR(add(of({2, 3}), of({3})), "add: takes two values of one shape; got [2, 3] and [3]");
   CHECK_ERROR(subtract(of({1}), of({1, 1})), "subtract: takes two values of one shape; got [1] and [1, 1]");

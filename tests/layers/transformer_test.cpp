@@ -192,14 +192,14 @@ TEST_CASE("input that does not fit is refused") {
   const std::vector<std::int32_t> ids = {3, 9};
   CHECK(message_of([&] {
           model.transformer.encode(tape, {ids, 1, 2}, {2});
-        }) == "embedding_with_positions: id 9 is not in [0, 9)");
+        }) == "source_embedding: embedding_with_positions: id 9 is not in [0, 9)");
   const std::vector<std::int32_t> fine = {3, 8};
   CHECK(message_of([&] {
           model.transformer.encode(tape, {fine, 1, 2}, {3});
-        }) == "attention: key length 3 exceeds the 2 keys");
+        }) == "encoder.0.self_attention: attention: key length 3 exceeds the 2 keys");
   CHECK(message_of([&] {
           model.transformer.encode(tape, {fine, 1, 2}, {2, 2});
-        }) == "attention: 2 key lengths for a batch of 1");
+        }) == "encoder.0.self_attention: attention: 2 key lengths for a batch of 1");
 }
 
 }  // namespace

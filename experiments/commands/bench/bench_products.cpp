@@ -37,7 +37,7 @@ StepProducts::StepProducts(const BenchShape& shape) {
                   {shape.target_length, shape.target_length, layers},
                   {shape.target_length, shape.source_length, layers}};
   }
-  const std::size_t rows = std::min<std::size_t>(target, 256);  // at a time, as projection_cross_entropy does it
+  const std::size_t rows = std::min(target, logit_rows_at_once);
   projections.push_back({rows, d, shape.vocabulary, target / rows});
   if (target % rows > 0) projections.push_back({target % rows, d, shape.vocabulary, 1});
 }
@@ -71,7 +71,7 @@ std::vector<StepProduct> products_of(const BenchShape& shape) {
   const std::size_t d = shape.d_model, head = d / shape.heads;
   for (const auto& [queries, keys, modules] : sizes.attentions) {
     const std::size_t row = kernels::row_of_scores(keys), count = 2 * modules * shape.batch_size * shape.heads;
-    const bool is_short = kernels::is_short_head({queries, keys, head, head, row, 1});
+    const bool is_short = kernels::is_short_head({queries, keys, head, head, 1});
     add({no, yes, queries, keys, head, d, d, row, count, is_short});  // Q K^T, dO V^T
     add({no, no, queries, head, keys, row, d, d, count, is_short});   // P V, dS K
     add({yes, no, keys, head, queries, row, d, d, count, is_short});  // P^T dO, dS^T Q
