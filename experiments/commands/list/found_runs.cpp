@@ -94,7 +94,7 @@ FoundRun found_study(const std::string& path) {
   try {
     const Study study = folder.study();
     found.values["title"] = study.title;
-    StudyResults results(folder, StudyResults::Parts::metrics);  // which a tuning plans by
+    StudyResults results(folder, study);
     const StudyCounts counts = count(study, folder, results);
     found.values["made"] = counts.ended();
     found.values["planned"] = counts.planned;

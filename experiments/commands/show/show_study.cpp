@@ -63,7 +63,7 @@ std::string text_of_page(const Json& page, const char* key) {
 void show_study(const std::string& path, bool json) {
   const StudyFolder folder(path);
   const Study study = folder.study();
-  StudyResults results(folder, StudyResults::Parts::all);
+  StudyResults results(folder);
   const KnownResults known = results.known_of(study);
   const Analysis analysis = analyse(study, known);
   const std::vector<Maker> makers = makers_of(study, known);

@@ -45,7 +45,7 @@ int study_group_check(const StudyCheckArguments& arguments) {
 std::vector<std::string> lines_of_pilot(const Study& study, const std::string& path) {
   const StudyFolder folder(path);
   const Study pilot = folder.study();
-  StudyResults results(folder, StudyResults::Parts::all);
+  StudyResults results(folder);
   const auto found =
       while_waiting("simulating studies", [&] { return expect_from_pilot(study, pilot, results.known_of(pilot)); });
   std::vector<std::string> lines = pilot_lines(study, found);

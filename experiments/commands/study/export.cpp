@@ -21,7 +21,7 @@ struct StudyExportArguments : StudyFolderArguments {
 int study_export_command(const StudyExportArguments& arguments) {
   const StudyFolder folder(arguments.folder);
   const Study study = folder.study();
-  StudyResults results(folder, StudyResults::Parts::all);
+  StudyResults results(folder);
   const KnownResults known = results.known_of(study);
   if (!arguments.latex && !arguments.markdown) {
     fmt::print("{}", to_csv(study, known));

@@ -46,7 +46,7 @@ void update_group_around(const StudyFolder& folder, Console& console) {
 }
 
 int make_runs(const StudyFolder& folder, const Study& study, std::optional<std::size_t> jobs, bool in_group) {
-  StudyResults results(folder, StudyResults::Parts::metrics);
+  StudyResults results(folder, study);
   const std::size_t workers = jobs.value_or(usual_jobs(study));
   Console console;
   for (const std::string& line : describe(study)) console.line(line);

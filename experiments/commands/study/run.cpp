@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 namespace surd {
 namespace {
@@ -31,7 +32,7 @@ struct StudyRunArguments : StudyFileArguments {
   bool anyway = false;
   bool keep_checkpoints = false;
   std::optional<std::size_t> jobs;
-  std::size_t retries = StudyFolder::default_retries;
+  std::optional<std::size_t> retries;
   Texts reuse;
 
   void fields(Fields& f) {
@@ -42,7 +43,8 @@ struct StudyRunArguments : StudyFileArguments {
     f("dry_run", dry_run, "list the runs and make none");
     f("anyway", anyway, "even if no hypothesis can be decided, or a number of the probe is not recorded");
     f("keep_checkpoints", keep_checkpoints, "the runs keep their parameters, and go on where they were stopped");
-    f("retries", retries, "how often a run that failed is tried again; fixed when the study is begun",
+    static_assert(StudyFolder::default_retries == 2);
+    f("retries", retries, "how often a run that failed is tried again [2]; fixed when the study is begun",
       between(0, 1000));
     f("reuse", reuse, "take equal runs from another study's folder", Unit{"folder"});
   }
@@ -62,8 +64,7 @@ void expect_decidable(const Study& study, const StudyRunArguments& arguments) {
 void expect_as_begun(const StudyFolder& folder, const StudyRunArguments& arguments) {
   const char* way_out = "is fixed when a study is begun, and was not given then; begin it in another folder by --out";
   expect_usage(!arguments.keep_checkpoints || folder.keep_checkpoints(), "--keep-checkpoints", "{}", way_out);
-  expect_usage(arguments.retries == StudyFolder::default_retries || arguments.retries == folder.retries(), "--retries",
-               "{}", way_out);
+  expect_usage(!arguments.retries || *arguments.retries == folder.retries(), "--retries", "{}", way_out);
 }
 
 /// Makes sure that the study can be made in its folder: nothing is there, or the study itself was begun.
@@ -83,7 +84,7 @@ void expect_folder(const StudyFolder& folder, const Study& study, const StudySou
 
 /// Lists every run that is planned so far, and where it will be. The last line says how many there are.
 void list_runs(const StudyFolder& folder, const Study& study, const ReusableRuns* others) {
-  StudyResults results(folder, StudyResults::Parts::metrics);
+  StudyResults results(folder, study);
   Console console;
   const std::vector<PlannedRun> runs = plan(study, results.known());
   for (const PlannedRun& run : runs) {
@@ -177,7 +178,8 @@ int run_study(const CheckedStudy& study, bool in_group) {
     return exit_done;
   }
   if (!folder.begun())
-    folder.freeze(source, written, arguments.keep_checkpoints, reuse, arguments.retries);
+    folder.freeze(source, written, arguments.keep_checkpoints, reuse,
+                  arguments.retries.value_or(StudyFolder::default_retries));
   else if (!reuse.empty())
     folder.add_reuse(reuse);
 

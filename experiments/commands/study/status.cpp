@@ -28,7 +28,7 @@ struct StudyStatusArguments : GroupFolderArguments {
 
 Json json_of(const StudyFolder& folder) {
   const Study study = folder.study();
-  StudyResults results(folder, StudyResults::Parts::metrics);
+  StudyResults results(folder, study);
   const StudyCounts counts = count(study, folder, results);
   return {{"planned", counts.planned},   {"at_most", runs_at_most(study)},
           {"finished", counts.finished}, {"diverged", counts.diverged},
@@ -38,7 +38,7 @@ Json json_of(const StudyFolder& folder) {
 
 void print_status(const StudyFolder& folder) {
   const Study study = folder.study();
-  StudyResults results(folder, StudyResults::Parts::metrics);
+  StudyResults results(folder, study);
   for (const std::string& line : status_lines(study, folder, results)) fmt::print("{}\n", line);
 }
 

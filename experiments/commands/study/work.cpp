@@ -62,7 +62,7 @@ std::string reason(WorkEnd end, const StopSignals& signals) {
 
 /// 0 where the study is complete, 1 where runs failed for good.
 int end_of_study(const StudyFolder& folder, const Study& study, Console& console) {
-  StudyResults results(folder, StudyResults::Parts::metrics);
+  StudyResults results(folder, study);
   const StudyCounts counts = count(study, folder, results);
   console.line(fmt::format("every run of the study has ended{}; surd study report {} writes what they say",
                            counts.failed > 0 ? fmt::format(", {} by failing", counts.failed) : "",

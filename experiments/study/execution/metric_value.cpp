@@ -1,5 +1,6 @@
 #include "experiments/study/execution/metric_value.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -53,7 +54,9 @@ std::map<double, const PlannedRun*> runs_by_rate(const Tuning& tuning, const Tun
   std::map<double, const PlannedRun*> most;
   for (auto& [others, runs] : groups)
     if (runs.size() > most.size() && (!jointly || (search.done && others == chosen))) most = runs;
-  if (most.size() < axis->values.size()) most.clear();
+  const bool whole = std::all_of(axis->values.begin(), axis->values.end(),
+                                 [&](double rate) { return most.count(rate) > 0; });  // extensions stand for none
+  if (!whole) most.clear();
   return most;
 }
 

@@ -55,6 +55,13 @@ bool not_told_apart(const std::vector<double>& other, const std::vector<double>&
   return 2 * p > statistics::significance;
 }
 
+/// The settings and the seed of a run, whether or not they change what the arm has.
+std::string as_written(const PlannedRun& run) {
+  std::string text = std::to_string(run.seed);
+  for (const Change& change : run.settings) text += fmt::format("\n{}={}", change.key, change.value);
+  return text;
+}
+
 /// Searches the settings of one arm.
 class Search {
  public:
@@ -163,9 +170,10 @@ class Search {
     bool complete = true;
     std::vector<double> values, losses;
     for (const std::uint64_t seed : study_.tuning->seeds) {
-      tuned_.runs.push_back({arm_, settings, seed});
-      const std::string id = tuned_.runs.back().id(study_);
-      if (!counted_.insert(id).second) tuned_.runs.pop_back();
+      PlannedRun run{arm_, settings, seed};
+      const std::string id = run.id(study_);
+      tuned_.different_runs += counted_.insert(id).second;
+      if (written_.insert(as_written(run)).second) tuned_.runs.push_back(std::move(run));
       const RunResult* result = known_(id);
       const bool failed = result != nullptr && result->status == RunResult::Status::failed;
       tuned_.failed = tuned_.failed || failed;
@@ -192,7 +200,8 @@ class Search {
   const KnownResults& known_;
   const MetricSpec& metric_;
   std::vector<Change> chosen_;
-  std::set<std::string> counted_;
+  std::set<std::string> counted_;                      // runs, by id
+  std::set<std::string> written_;                      // the same; more, as some are written in two ways
   std::map<std::string, std::vector<double>> values_;  // of settings that are complete, seed by seed; smaller is better
   bool unrecorded_ = false;                            // whether a finished run had no value of the metric
   Tuned tuned_;

@@ -46,10 +46,13 @@ struct Flatness {
 struct Tuned {
   std::vector<Change> settings;  ///< empty before the tuning is done
   bool done = false;
-  bool without_values = false;            ///< none of its runs has a value of the metric, so that nothing can be chosen
-  bool failed = false;                    ///< a run failed, so that nothing can be chosen until it is made again
-  bool at_edge = false;                   ///< the best value of a coordinate is an end of its grid, extensions used up
-  std::vector<PlannedRun> runs;           ///< all runs of the search so far, ended or not
+  bool without_values = false;  ///< none of its runs has a value of the metric, so that nothing can be chosen
+  bool failed = false;          ///< a run failed, so that nothing can be chosen until it is made again
+  bool at_edge = false;         ///< the best value of a coordinate is an end of its grid, extensions used up
+  /// The search so far, ended or not: each of its settings with each seed. Settings that change nothing of the arm's
+  /// own come to the same run as others without them.
+  std::vector<PlannedRun> runs;
+  std::size_t different_runs = 0;
   std::optional<Flatness> flatness = {};  ///< once the tuning is done
 };
 /// The settings that a joint search tries, the same for every arm, in the order of the grids: drawn without replacement

@@ -84,7 +84,7 @@ ReusableRuns::ReusableRuns(const std::vector<std::string>& folders, bool with_ch
   }
 }
 
-std::optional<ReusableRuns::Source> ReusableRuns::find(const RunConfig& config) const {
+std::optional<ReusableRuns::Found> ReusableRuns::find(const RunConfig& config) const {
   if (by_config_.empty()) return std::nullopt;
   const std::string text = to_yaml(config);
   const auto found = by_config_.find(hash_of(text));
@@ -92,11 +92,12 @@ std::optional<ReusableRuns::Source> ReusableRuns::find(const RunConfig& config) 
   for (const Source& source : found->second) {
     try {
       const RunFolder run(source.path());
-      if (read_outcome(source.path()).status == RunResult::Status::failed) continue;
+      RunResult outcome = read_outcome(source.path());
+      if (outcome.status == RunResult::Status::failed) continue;
       const JsonObject summary(read_file(run.summary()), run.summary(), "it was changed");
       if (summary.count("resumed_at") == 0 && same_system(system_, summary) && read_file(run.config()) == text &&
           logs_unchanged(source.path()) && same_data(source, config))
-        return source;
+        return Found{source, std::move(outcome)};
     } catch (const Error&) {  // a file is missing or damaged: the run is made instead
     }
   }

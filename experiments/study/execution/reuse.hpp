@@ -1,6 +1,7 @@
 #pragma once
 
 #include "experiments/run/fingerprint.hpp"
+#include "experiments/run/run_result.hpp"
 #include "experiments/study/execution/study_folder.hpp"
 
 #include <map>
@@ -34,8 +35,11 @@ class ReusableRuns {
     std::string id;
     std::string path() const { return folder.run(id); }
   };
+  struct Found : Source {
+    RunResult outcome;  ///< as read_outcome() reads it
+  };
   /// A run of this config that can be taken. A damaged one cannot.
-  std::optional<Source> find(const RunConfig& config) const;
+  std::optional<Found> find(const RunConfig& config) const;
 
   /// Copies the run's files into a folder that is there. False where they cannot be copied, all of them.
   bool copy(const Source& source, const std::string& run) const;

@@ -39,7 +39,12 @@ void wait_for(const std::string& run) {
 
 }  // namespace
 
-StudyResults::StudyResults(StudyFolder folder, Parts parts) : folder_(std::move(folder)), parts_(parts) { refresh(); }
+StudyResults::StudyResults(StudyFolder folder, bool with_probe) : folder_(std::move(folder)), with_probe_(with_probe) {
+  refresh();
+}
+
+StudyResults::StudyResults(StudyFolder folder, const Study& to_plan)
+    : StudyResults(std::move(folder), to_plan.tuning && to_plan.metric(to_plan.tuning->metric).metric->reads_probe()) {}
 
 void StudyResults::refresh() {
   ended_ = folder_.ended();
@@ -53,7 +58,7 @@ const RunResult* StudyResults::find(const std::string& id) {
   if (const auto found = results_.find(id); found != results_.end()) return &found->second;
   if (!ended(id)) return nullptr;
   wait_for(folder_.run(id));
-  return &results_.emplace(id, read_result(folder_.run(id), parts_ == Parts::all)).first->second;
+  return &results_.emplace(id, read_result(folder_.run(id), with_probe_)).first->second;
 }
 
 const RunResult* StudyResults::outcome(const std::string& id) {

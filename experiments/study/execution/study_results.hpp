@@ -6,14 +6,16 @@
 #include <map>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 namespace surd {
 
 /// What the runs in a folder have left so far. Each is read once, when it is first asked for.
 class StudyResults {
  public:
-  enum class Parts { metrics, all };  ///< whether probe.jsonl is read too, which may be large
-  explicit StudyResults(StudyFolder folder, Parts parts = Parts::all);
+  explicit StudyResults(StudyFolder folder) : StudyResults(std::move(folder), true) {}
+  /// As much of them as plan() of this study takes: probe.jsonl, which may be large, only if its tuning's metric does.
+  StudyResults(StudyFolder folder, const Study& to_plan);
 
   /// Looks which runs have ended by now.
   void refresh();
@@ -32,8 +34,10 @@ class StudyResults {
   KnownResults known_of(const Study& study);
 
  private:
+  StudyResults(StudyFolder folder, bool with_probe);
+
   StudyFolder folder_;
-  Parts parts_;
+  bool with_probe_;
   std::unordered_set<std::string> ended_;
   std::map<std::string, RunResult> results_, outcomes_;
 };

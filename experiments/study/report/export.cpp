@@ -100,7 +100,7 @@ std::vector<Cells> tuned_rows(const Study& study, const Analysis& analysis) {
     rows.push_back({study.arms[arm].name, tuned.done ? settings_text(tuned.settings) : "not done",
                     tuned.at_edge ? "yes" : "no", tuned.done ? std::to_string(flat.tried) : "",
                     flat.ahead ? short_number(*flat.ahead) : "", flat.alike ? std::to_string(*flat.alike) : "",
-                    std::to_string(tuned.runs.size())});
+                    std::to_string(tuned.different_runs)});
   }
   return rows;
 }

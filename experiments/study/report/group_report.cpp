@@ -8,11 +8,13 @@
 #include "experiments/study/report/forest.hpp"
 #include "experiments/study/report/page.hpp"
 #include "experiments/study/report/tables.hpp"
+#include "experiments/study/verdicts/finding.hpp"
 #include "train/storage/files.hpp"
 #include "train/storage/json_object.hpp"
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 namespace surd {
 namespace {
@@ -177,12 +179,9 @@ std::string to_html(const StudyGroup& group, const GroupResults& results) {
 }  // namespace
 
 Verdict together(const std::vector<GroupAnswer>& answers) {
-  const auto says = [](Verdict verdict) {
-    return [verdict](const GroupAnswer& a) { return a.claim.verdict == verdict; };
-  };
-  if (std::any_of(answers.begin(), answers.end(), says(Verdict::refuted))) return Verdict::refuted;
-  const bool all = std::all_of(answers.begin(), answers.end(), says(Verdict::supported));
-  return all ? Verdict::supported : Verdict::undecided;
+  std::set<Verdict> verdicts;
+  for (const GroupAnswer& answer : answers) verdicts.insert(answer.claim.verdict);
+  return all_of(verdicts);
 }
 
 std::string claim_heading(std::size_t claim) { return fmt::format("Claim {}: {}", claim, claim_text(claim)); }

@@ -40,11 +40,12 @@ void publish(const StudyFolder& folder, const Study& study, const std::string& t
   std::error_code error;
   std::filesystem::create_directories(to, error);
   expect(!error, to, "cannot be made: {}; name another --out", error.message());
-  write_file_atomically(to + "/verdicts.json", report.verdicts);
-  write_file_atomically(to + "/report.md", report.markdown);
-  write_file_atomically(to + "/runs.csv.gz", gzip(report.csv));
-  write_file_atomically(StudyFolder(to).published_page(),
-                        gzip(report.page.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"));
+  const std::string runs = gzip(report.csv);
+  const std::string page = gzip(report.page.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_files_atomically({{to + "/verdicts.json", report.verdicts},
+                          {to + "/report.md", report.markdown},
+                          {to + "/runs.csv.gz", runs},
+                          {StudyFolder(to).published_page(), page}});
   std::filesystem::remove(to + "/report.html", error);  // that of the results before
 }
 

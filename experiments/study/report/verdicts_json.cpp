@@ -172,7 +172,7 @@ std::string to_json(const Study& study, const Analysis& analysis, const std::vec
                              {"done", tuned.done},
                              {"at_edge", tuned.at_edge},
                              {"flatness", tuned.flatness ? to_json(*tuned.flatness) : Json()},
-                             {"runs", tuned.runs.size()}});
+                             {"runs", tuned.different_runs}});
   }
   for (const auto& effect : analysis.factor_effects)
     json["factor_effects"].push_back({{"axes", effect.axes}, {"effect", to_json(effect.effect)}});

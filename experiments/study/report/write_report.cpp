@@ -41,7 +41,7 @@ std::vector<std::string> commands_to_repeat(const StudyFolder& folder, const Stu
 }
 
 StudyReport::StudyReport(const StudyFolder& folder, const Study& study) {
-  StudyResults results(folder, StudyResults::Parts::all);
+  StudyResults results(folder);
   const KnownResults known = results.known_of(study);
   analysis = analyse(study, known);
   const std::vector<Maker> makers = makers_of(study, known);

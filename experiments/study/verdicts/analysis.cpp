@@ -142,10 +142,7 @@ ClaimResult claim_of(const Study& study, const std::vector<HypothesisResult>& hy
     result.sentence = fmt::format("Claim {} is undecided: no hypothesis of this study is about it.", claim);
     return result;
   }
-  if (on_claim.count(Verdict::refuted) > 0)
-    result.verdict = Verdict::refuted;
-  else if (on_claim.count(Verdict::undecided) == 0)
-    result.verdict = Verdict::supported;
+  result.verdict = all_of(on_claim);
   std::vector<std::string> parts;
   for (const auto& [verdict, sentences] : names)
     parts.push_back(fmt::format("{} {}", name_of(verdict), fmt::join(sentences, " and ")));

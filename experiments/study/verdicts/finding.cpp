@@ -138,13 +138,15 @@ std::string obstacle_of(std::size_t seeds, const Tally& tally) {
   return text;
 }
 
+Verdict all_of(const std::set<Verdict>& verdicts) {
+  if (verdicts.count(Verdict::refuted) > 0) return Verdict::refuted;
+  return verdicts == std::set{Verdict::supported} ? Verdict::supported : Verdict::undecided;
+}
+
 Verdict all_of(const std::vector<Check>& checks) {
-  Verdict verdict = Verdict::supported;
-  for (const Check& check : checks) {
-    if (check.verdict == Verdict::refuted) return Verdict::refuted;
-    if (check.verdict == Verdict::undecided) verdict = Verdict::undecided;
-  }
-  return verdict;
+  std::set<Verdict> verdicts;
+  for (const Check& check : checks) verdicts.insert(check.verdict);
+  return all_of(verdicts);
 }
 
 std::string one_sided(const Check& check) {

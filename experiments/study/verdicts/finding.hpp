@@ -3,6 +3,7 @@
 #include "experiments/study/verdicts/study_values.hpp"
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,9 @@ std::string text_of(const MetricValue& value, const std::function<std::string(do
 std::string text_of(const Estimate& estimate, const std::string& unit);
 /// "at most 60", "at least 0.5": where a check is expected to be that has one end; "" for any other.
 std::string one_sided(const Check& check);
-/// The verdict over checks that must all hold: refuted where one is, supported where all are, else undecided.
+/// The verdict over what must all hold: refuted where one is, supported where all are, else undecided, as where nothing
+/// is asked.
+Verdict all_of(const std::set<Verdict>& verdicts);
 Verdict all_of(const std::vector<Check>& checks);
 /// "holds in 2 of 3 cases": of how many checks it is decided that they are as expected. Where the hypothesis is
 /// undecided none is, wherever the estimates lie.

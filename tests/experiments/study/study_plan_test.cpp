@@ -140,8 +140,8 @@ TEST_CASE("coordinates are tuned in turn, each with the best of those before it"
   const Tuned found = tuned(study, 2, made.known());
   CHECK(found.done);
   CHECK(chosen(found) == rate + "=0.01 " + embedding + "=8 ");
-  CHECK(found.runs.size() == (3 + 1) * 2);  // the multiplier 1 is what the first grid was searched with
-  CHECK(found.at_edge);                     // of the second grid, which may not grow
+  CHECK(found.different_runs == (3 + 1) * 2);  // the multiplier 1 is what the first grid was searched with
+  CHECK(found.at_edge);                        // of the second grid, which may not grow
   for (const PlannedRun& run : found.runs) CHECK(run.seed > 1000);
   CHECK(made.ids().count("scale=sqrt_dim,rho=low/optimizer.learning_rate=0.01,"
                          "model.embedding.learning_rate_multiplier=8/seed-2") == 1);

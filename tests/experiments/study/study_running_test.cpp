@@ -361,6 +361,17 @@ TEST_CASE("with --keep-checkpoints the runs can be used afterwards, and give the
   CHECK(program("eval " + study.directory.path("kept/runs/alone/seed-1")).exit_code == 0);
 }
 
+TEST_CASE("whoever counts the runs of a study plans by its probe where the tuning does") {
+  const StudyRun study(StudyFile::whole(
+      "seeds: 1\n"
+      "tuning: {metric: std, seeds: 1, axes: [{name: rate, key: optimizer.learning_rate, values: [0.001, 0.01]}]}\n"
+      "metrics:\n"
+      "  - {name: std, kind: probe, path: encoder.0.self_attention, what: scores, statistic: std, at: last}\n"));
+  REQUIRE(study.run("out", "--set probe.every=10").exit_code == 0);
+  // One at the config's rate, two of the tuning, one at the rate that it chose.
+  CHECK(contains(program("study status --json " + study.directory.path("out")).output, "\"planned\": 4"));
+}
+
 TEST_CASE("what a study is judged by cannot change unseen") {
   const StudyRun study(StudyFile::whole("seeds: 1\n"));
   REQUIRE(study.run("out").exit_code == 0);

@@ -125,6 +125,32 @@ TEST_CASE("after a joint search, metrics of a tuning look along the rates with t
   CHECK(found()->known());
 }
 
+TEST_CASE("a rate that the arm has anyway is one of the rates, though its run was made for an axis before") {
+  const std::string rate = "optimizer.learning_rate", other = "train.clip_norm";
+  Study study = study_of({{"alpha", {{"one", {}}}}}, 6);
+  study.arms[0].own[rate] = "0.01";
+  study.tuning = Tuning{"final_loss", {1001}, {{"clip", other, {0.5, 1}, 0}, {"rate", rate, {0.001, 0.01, 0.1}, 1}}};
+  const MetricSpec sensitivity = metric<RateSensitivity>(), best = metric<BestRate>();
+  Results results(study);
+  const auto search = [&] { return tuned(study, 0, results.known()); };
+  results.at(0, 1001, {{other, "0.5", {}}}) = run_with(2);
+  results.at(0, 1001, {{other, "1", {}}}) = run_with(1);
+  CHECK(search().different_runs == 4);
+  const auto at_rate = [&](const char* value) -> RunResult& {
+    return results.at(0, 1001, {{other, "1", {}}, {rate, value, {}}});
+  };
+  at_rate("0.001") = run_with(1.5);
+  at_rate("0.1") = run_with(0.5);
+  at_rate("1") = run_with(2.5);
+  REQUIRE(search().done);
+  CHECK(search().different_runs == 5);
+  const auto of = [&](const MetricSpec& spec) {
+    return metric_of_tuning(study, spec, search(), 1001, results.known());
+  };
+  CHECK(of(sensitivity)->low == doctest::Approx((1.5 + 1 + 0.5) / 3 - 0.5));
+  CHECK(of(best)->low > 0.01);
+}
+
 TEST_CASE("metrics of a tuning look along its learning rates") {
   Study study = study_of({{"alpha", {{"one", {}}}}}, 6);
   add_tuning(study);

@@ -30,11 +30,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-StudyResults::Parts parts_for_plan(const Study& study) {
-  const bool probe = study.tuning && study.metric(study.tuning->metric).metric->reads_probe();
-  return probe ? StudyResults::Parts::all : StudyResults::Parts::metrics;
-}
-
 class Worker {
  public:
   Worker(const StudyFolder& folder, const Study& study, const StopSignals& signals, const WorkOptions& options,
@@ -48,7 +43,7 @@ class Worker {
         retries_(folder.retries()),
         reusable_(folder.reuse(), keep_checkpoints_),
         leases_(folder.path(), options.lease),
-        results_(folder, parts_for_plan(study)),
+        results_(folder, study),
         times_(folder) {
     system_info();  // which remembers the program's hash; each run is a fork of this process
   }
@@ -231,7 +226,6 @@ class Worker {
   bool take_from_another(Attempt& attempt, const std::string& id, const RunConfig& config) {
     const auto source = reusable_.find(config);
     if (!source) return false;
-    const RunResult ended = read_outcome(source->path());
     if (!reusable_.copy(*source, attempt.path())) {
       attempt.begin_again();
       return false;
@@ -240,7 +234,7 @@ class Worker {
       attempt.begin_again();
       return false;
     }
-    publish(attempt, {id, ended.status, ended.message, source->path()}, config);
+    publish(attempt, {id, source->outcome.status, source->outcome.message, source->path()}, config);
     return true;
   }
 
@@ -339,7 +333,7 @@ class Worker {
 /// Whether all runs have ended of the study as it is by now: it may have been extended, or runs are made again.
 bool is_complete(const StudyFolder& folder) {
   const Study study = folder.study();
-  StudyResults results(folder, parts_for_plan(study));
+  StudyResults results(folder, study);
   const std::vector<PlannedRun> runs = plan(study, results.known());
   return std::all_of(runs.begin(), runs.end(), [&](const PlannedRun& run) { return results.ended(run.id(study)); });
 }

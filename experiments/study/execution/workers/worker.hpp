@@ -33,7 +33,7 @@ enum class WorkEnd {
   complete,   ///< all runs that are needed have ended
   stopped,    ///< a stop signal came
   no_time,    ///< none of the runs left fits into the time left
-  too_short,  ///< the time went by without the end of any run, and the work on one was lost
+  too_short,  ///< no run ended in all of the time, and none of those left can be expected to
   idle        ///< other workers are at all runs that are left
 };
 

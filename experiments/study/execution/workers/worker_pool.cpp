@@ -116,7 +116,7 @@ double time_run(const ConfigFile& file) {
 
 PoolEnd run_workers(const StudyFolder& folder, const Study& study, std::size_t jobs, Console& console) {
   const StopSignals signals;
-  StudyResults results(folder, StudyResults::Parts::metrics);
+  StudyResults results(folder, study);
   Pool pool(folder, study, jobs);
   for (bool told = false; !pool.empty();) {
     if (signals.received() != 0 && !told) {
