@@ -11,11 +11,11 @@ void ParallelTextOptions::fields(Fields& f) {
   file_field(f, "train_source", train_source,
              "sentences to train on, one a line; UTF-8, plain or .gz; a relative path begins at the folder surd is run "
              "in, here and below");
-  file_field(f, "train_target", train_target, "their translations, line by line");
-  file_field(f, "valid_source", valid_source, "sentences to validate on");
-  file_field(f, "valid_target", valid_target, "their translations");
-  file_field(f, "test_source", test_source, "sentences to test on");
-  file_field(f, "test_target", test_target, "their translations");
+  file_field(f, "train_target", train_target, "their translations, line by line; required");
+  file_field(f, "valid_source", valid_source, "sentences to validate on; required");
+  file_field(f, "valid_target", valid_target, "their translations; required");
+  file_field(f, "test_source", test_source, "sentences to test on; required");
+  file_field(f, "test_target", test_target, "their translations; required");
   TextFilesOptions::fields(f);
   f("shared_vocabulary", shared_vocabulary, "one vocabulary for both sides, so that all embeddings can be tied");
 }

@@ -26,8 +26,8 @@ void TextOptions::fields(Fields& f) {
   file_field(f, "train", train,
              "texts to train on, one a line, of which none sees another; UTF-8, plain or .gz; a relative path begins "
              "at the folder surd is run in, here and below");
-  file_field(f, "valid", valid, "texts to validate on");
-  file_field(f, "test", test, "texts to test on");
+  file_field(f, "valid", valid, "texts to validate on; required");
+  file_field(f, "test", test, "texts to test on; required");
   TextFilesOptions::fields(f);
 }
 

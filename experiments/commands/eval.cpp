@@ -5,6 +5,7 @@
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/usage_error.hpp"
+#include "experiments/run/experiment.hpp"
 #include "experiments/run/unknown_tokens.hpp"
 #include "train/evaluation.hpp"
 #include "train/metrics/chrf.hpp"
@@ -29,11 +30,12 @@ struct EvalArguments : SearchArguments {
 };
 
 /// `lowercase`: whether translations and references are in lower case, as sacreBLEU's -lc makes them.
-nlohmann::ordered_json to_json(const EvalArguments& arguments, const Evaluation& result, const UnknownShare& unknown,
-                               bool lowercase) {
+nlohmann::ordered_json to_json(const EvalArguments& arguments, const Evaluation& result, const Split& split,
+                               std::size_t overlong, const UnknownShare& unknown, bool lowercase) {
   nlohmann::ordered_json json{{"split", arguments.split},
                               {"checkpoint", arguments.checkpoint},
                               {"pairs", result.pairs},
+                              {"left_out", {{"empty", split.blank}, {"overlong", overlong}}},
                               {"target_tokens", result.target_tokens},
                               {"unknown", {{"source", unknown.source}, {"target", unknown.target}}},
                               {"loss", result.loss},
@@ -52,9 +54,10 @@ nlohmann::ordered_json to_json(const EvalArguments& arguments, const Evaluation&
   return json;
 }
 
-void print(const EvalArguments& arguments, const Evaluation& result) {
-  fmt::print("{} {} of {}, checkpoint {}\nloss {:.4f}, perplexity {:.3f}, tokens {:.2f} %", result.pairs,
-             result.decoded > 0 ? "pairs" : "texts", arguments.split, arguments.checkpoint, result.loss,
+void print(const EvalArguments& arguments, const Evaluation& result, const std::string& left_out) {
+  fmt::print("{} {} of {}{}, checkpoint {}\nloss {:.4f}, perplexity {:.3f}, tokens {:.2f} %", result.pairs,
+             result.decoded > 0 ? "pairs" : "texts", arguments.split,
+             left_out.empty() ? "" : fmt::format(" ({} left out)", left_out), arguments.checkpoint, result.loss,
              result.perplexity, 100 * result.token_accuracy);
   if (result.bits_per_byte) fmt::print(", bits a byte {:.4f}", *result.bits_per_byte);
   if (result.decoded == 0) {
@@ -87,11 +90,13 @@ int eval_command(const EvalArguments& arguments) {
   const Evaluation result = evaluate(run.model.transformer(), pairs, dataset.codec, how);
   const UnknownShare unknown = unknown_share(pairs);
   const UnknownShares of_split = {{arguments.split, unknown}};
+  const Split& split = corpus.split(arguments.split);
+  const std::size_t overlong = dataset.splits.front().overlong;
   if (arguments.json)
-    fmt::print("{}\n", to_json(arguments, result, unknown, corpus.lowercase)
+    fmt::print("{}\n", to_json(arguments, result, split, overlong, unknown, corpus.lowercase)
                            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   else
-    print(arguments, result);
+    print(arguments, result, left_out_of(split, overlong));
   if (!arguments.json && worth_telling(of_split, corpus))
     fmt::print("unknown tokens: {}\n", corpus.one_sided ? fmt::format("{:.2f} %", 100 * unknown.target)
                                                         : fmt::format("source {:.2f} %, target {:.2f} %",

@@ -120,6 +120,9 @@ void score_standard_input(bool texts, Scorer& scorer) {
       const std::size_t tab = line.find('\t');
       expect(texts || tab != std::string::npos, place,
              "has no tab between a source and its translation; put one there");
+      expect(
+          texts || line.find('\t', tab + 1) == std::string::npos, place,
+          "has more than one tab; a line is a source, a tab and its translation: take two columns, e.g. by cut -f1,2");
       if (texts)
         scorer.add(line, place);
       else

@@ -49,8 +49,31 @@ void expect_translates(const OpenRun& run, const std::string& path) {
                "them");
 }
 
+namespace {
+
+/// " (cd ...)", as far as the run tells.
+std::string folder_of_training(const RunFolder& run) {
+  try {
+    const std::string folder = run.read_origin().folder;
+    return folder.empty() ? "" : fmt::format(" (cd {})", shell_word(folder));
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+}  // namespace
+
 Corpus corpus_with(const OpenRun& run, const std::string& split) {
-  Corpus corpus = while_waiting(waiting_for_data, [&] { return run.config.task.make()->load(run.config.seed); });
+  Corpus corpus;
+  try {
+    corpus = while_waiting(waiting_for_data, [&] { return run.config.task.make()->load(run.config.seed); });
+  } catch (const Error& error) {
+    throw UsageError(
+        fmt::format("{}: all files of its data are needed: {}\nits paths begin in the folder that it was trained in{}; "
+                    "where a file "
+                    "was moved, write its new path into {}",
+                    run.folder.path, error.what(), folder_of_training(run.folder), run.folder.config()));
+  }
   corpus.splits = {*as_usage([&] { return &corpus.split(split); })};
   if (path_exists(run.folder.data())) {
     const std::string changes = run.folder.changed_data(corpus, {split});

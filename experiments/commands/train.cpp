@@ -47,8 +47,9 @@ std::vector<SettingChange> changed_end(const RunFolder& folder, const RunConfig&
   expect_usage(
       before == after, folder.path,
       "the config differs from the run's, so the run cannot go on with it:{}\ngo on with the run's own config (surd "
-      "train {} --out {} --resume), or name another folder by --out; only {} may change",
-      difference(before, after), shell_word(folder.config()), shell_word(folder.path), fmt::join(keys_of_end, ", "));
+      "train {} --out {} --resume), or begin another with its parameters (--from {} --out FOLDER); only {} may change",
+      difference(before, after), shell_word(folder.config()), shell_word(folder.path), shell_word(folder.path),
+      fmt::join(keys_of_end, ", "));
   return changes;
 }
 
@@ -87,6 +88,18 @@ std::string command_line_of(const TrainArguments& arguments, const std::string& 
   return line + (transport == nullptr ? "" : " --ranks") + " --out " + shell_word(folder);
 }
 
+/// Without --out: the folder of a run whose own config is gone on with, else one in runs/, by the name of the config.
+std::string usual_folder(const TrainArguments& arguments) {
+  const fs::path config(arguments.config);
+  const RunFolder own(config.has_parent_path() ? config.parent_path().string() : ".");
+  if (config.filename() != "config.yaml" || !own.begun()) return "runs/" + config.stem().string();
+  expect_usage(
+      arguments.resume, "--out",
+      "is missing: {} is the config of a run; --resume goes on with that run, --out names the folder of another",
+      arguments.config);
+  return own.path;
+}
+
 int train_in_folder(const TrainArguments& arguments, Transport* transport) {
   const bool first = transport == nullptr || transport->index() == 0;
   blas::initialize();
@@ -96,7 +109,7 @@ int train_in_folder(const TrainArguments& arguments, Transport* transport) {
   const ConfigFile file = read_config(arguments.config, settings);
   expect_usage(transport == nullptr || !file.config.train.minutes, "--ranks",
                "cannot go with train.minutes: the processes' clocks would disagree on the last update");
-  const RunFolder folder(arguments.out.empty() ? "runs/" + fs::path(arguments.config).stem().string() : arguments.out);
+  const RunFolder folder(arguments.out.empty() ? usual_folder(arguments) : arguments.out);
 
   expect_usage(!path_exists(folder.path) || is_folder(folder.path), folder.path,
                "is not a folder; name another one by --out");

@@ -33,6 +33,14 @@ constexpr Synonym synonyms[] = {
     {"ffn_dim", "width"},
     {"ffn_hidden_size", "width"},
     {"ff_size", "width"},
+    {"dim_emb", "d_model"},
+    {"enc_depth", "encoder_layers"},
+    {"dec_depth", "decoder_layers"},
+    {"transformer_heads", "heads"},
+    {"share_all_embeddings", "tie"},
+    {"tied_embeddings", "tie"},
+    {"tied_embeddings_all", "tie"},
+    {"tied_softmax", "tie"},
     {"rope", "rotary"},
     {"mha", "multi_head"},
     {"mqa", "multi_query"},
@@ -79,6 +87,31 @@ constexpr Synonym synonyms[] = {
     {"save_every", "checkpoint_every"},
     {"save_steps", "checkpoint_every"},
     {"logging_steps", "log_every"},
+    {"max_update", "updates"},
+    {"after_batches", "updates"},
+    {"random_seed", "seed"},
+    {"scheduling", "schedule"},
+    {"adam_betas", "beta1"},
+    {"adam_betas", "beta2"},
+    {"adam_eps", "epsilon"},
+    {"mini_batch", "batch_size"},
+    {"batch_multiplier", "accumulate"},
+    {"optimizer_delay", "accumulate"},
+    {"validation_freq", "evaluate_every"},
+    {"valid_freq", "evaluate_every"},
+    {"validate_interval_updates", "evaluate_every"},
+    {"logging_freq", "log_every"},
+    {"disp_freq", "log_every"},
+    {"log_interval", "log_every"},
+    {"save_freq", "checkpoint_every"},
+    {"save_interval_updates", "checkpoint_every"},
+    {"keep_best_ckpts", "keep_checkpoints"},
+    {"keep_last_ckpts", "keep_checkpoints"},
+    {"early_stopping_metric", "metric"},
+    {"eval_metric", "metric"},
+    {"early_stopping", "patience"},
+    {"data", "task"},
+    {"training", "train"},
 };
 
 /// Collects the names of the keys that a field list reads in its mapping.
@@ -242,9 +275,11 @@ std::string key_ending_in(const std::string& word, const std::vector<std::string
 }
 
 std::vector<std::string> names_here(std::string_view word) {
+  std::string elsewhere(word);
+  std::replace(elsewhere.begin(), elsewhere.end(), '-', '_');
   std::vector<std::string> names;
   for (const Synonym& synonym : synonyms)
-    if (synonym.elsewhere == word) names.emplace_back(synonym.here);
+    if (synonym.elsewhere == elsewhere) names.emplace_back(synonym.here);
   return names;
 }
 

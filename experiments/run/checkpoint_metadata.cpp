@@ -18,6 +18,10 @@ bool ends_with(const std::string& key, std::string_view end) {
   return key.size() >= end.size() && key.compare(key.size() - end.size(), end.size(), end) == 0;
 }
 
+bool is_of_making_vocabularies(const std::string& key) {
+  return key == "task.subwords.size" || key == "task.min_frequency" || key == "task.vocabulary_limit";
+}
+
 /// Whether what a trained model computes depends on it: not on its initialisation, dropout, rates, or the longest
 /// sequence.
 bool is_of_model(const std::string& key) {
@@ -26,8 +30,18 @@ bool is_of_model(const std::string& key) {
     return key.find(".init") == std::string::npos && !ends("_gain") && !ends("_std") && !ends(".zero_padding") &&
            !ends("dropout") && !ends("learning_rate_multiplier") && !ends(".max_length");
   // What a model of SentencePiece holds the vocabularies' hash tells.
-  return (within(key, "task.subwords.") && !ends(".model")) || key == "task.lowercase" ||
-         key == "task.shared_vocabulary";
+  return (within(key, "task.subwords.") && !ends(".model") && !is_of_making_vocabularies(key)) ||
+         key == "task.lowercase" || key == "task.shared_vocabulary";
+}
+
+bool is_compared(const std::string& key, Compared compared) {
+  switch (compared) {
+    case Compared::all: return true;
+    case Compared::model: return is_of_model(key);
+    case Compared::making_of_vocabularies: return is_of_making_vocabularies(key);
+    case Compared::vocabularies: break;
+  }
+  return false;
 }
 
 bool is_of_logs(const std::string& key) {
@@ -63,17 +77,18 @@ Checkpoints::Metadata checkpoint_metadata(const RunConfig& config, const TextCod
 std::string difference(const std::string& path, const Checkpoints::Metadata& metadata, const RunConfig& config,
                        const TextCodec& codec, Compared compared) {
   std::string lines;
-  if (const auto told = metadata.find("settings"); told != metadata.end() && compared != Compared::vocabularies) {
+  if (const auto told = metadata.find("settings"); told != metadata.end()) {
     const Settings now = training_settings(config);
     Settings before = JsonObject(told->second, path, "the settings in its metadata were changed by hand").texts();
     for (const auto& [key, value] : training_settings(defaults_with_choices<RunConfig>(now)))
       if (now.count(key) > 0) before.emplace(key, value);  // a newer version's
     for (const SettingChange& change : setting_changes(before, now))
-      if ((compared == Compared::all || is_of_model(change.path)) && !is_moved_file(change))
-        lines += "\n  " + change.text();
+      if (is_compared(change.path, compared) && !is_moved_file(change)) lines += "\n  " + change.text();
   }
   const auto vocabulary = metadata.find("vocabulary");
-  if (vocabulary != metadata.end() && vocabulary->second != vocabulary_hash(codec)) lines += "\n  other vocabularies";
+  if (compared != Compared::making_of_vocabularies && vocabulary != metadata.end() &&
+      vocabulary->second != vocabulary_hash(codec))
+    lines += "\n  other vocabularies";
   return lines;
 }
 

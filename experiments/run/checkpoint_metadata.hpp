@@ -14,9 +14,10 @@ namespace surd {
 Checkpoints::Metadata checkpoint_metadata(const RunConfig& config, const TextCodec& codec);
 
 enum class Compared {
-  all,           ///< what a run that goes on must have in common with its checkpoint
-  model,         ///< what the model computes, how text becomes tokens, and the vocabularies
-  vocabularies,  ///< these alone
+  all,                     ///< what a run that goes on must have in common with its checkpoint
+  model,                   ///< what the model computes, how text becomes tokens, and the vocabularies
+  vocabularies,            ///< these alone
+  making_of_vocabularies,  ///< how they are made from text, which changes nothing where they are given
 };
 /// From what a checkpoint's metadata tell to this config and these vocabularies, a line each; "" where nothing differs,
 /// or where the metadata tell nothing: those of older versions. Throws Error, naming the checkpoint's file `path`,

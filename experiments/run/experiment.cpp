@@ -144,6 +144,13 @@ Experiment::Experiment(const ConfigFile& file, const std::string& vocabulary) {
   if (!problems.empty()) throw ConfigError(std::move(problems));
 }
 
+std::string left_out_of(const Split& split, std::size_t overlong) {
+  std::vector<std::string> parts;
+  if (split.blank > 0) parts.push_back(fmt::format("{} empty", with_commas(split.blank)));
+  if (overlong > 0) parts.push_back(fmt::format("{} overlong", with_commas(overlong)));
+  return fmt::format("{}", fmt::join(parts, " and "));
+}
+
 std::vector<std::string> describe(const RunConfig& config, const Experiment& experiment) {
   const Corpus& corpus = experiment.corpus;
   const TextCodec& codec = experiment.dataset->codec;
@@ -152,10 +159,9 @@ std::vector<std::string> describe(const RunConfig& config, const Experiment& exp
   for (const EncodedSplit& split : experiment.dataset->splits)
     splits.push_back(fmt::format("{}{} {}", splits.empty() ? config.task.name() + ": " : "",
                                  with_commas(split.pairs.size()), split.name));
-  std::size_t blank = 0, overlong = 0;
-  for (const Split& split : corpus.splits) blank += split.blank;
-  for (const EncodedSplit& split : experiment.dataset->splits) overlong += split.overlong;
-  if (blank + overlong > 0) splits.push_back(fmt::format("skipped {} empty, {} overlong", blank, overlong));
+  for (const EncodedSplit& split : experiment.dataset->splits)
+    if (const std::string left_out = left_out_of(corpus.split(split.name), split.overlong); !left_out.empty())
+      splits.push_back(fmt::format("left out of {} {}", split.name, left_out));
 
   const TransformerOptions& m = config.model;
   std::vector<std::string> factors;

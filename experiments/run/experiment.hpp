@@ -49,6 +49,10 @@ struct Experiment {
   double padding_share = 0;                              ///< share of padding in the batches of the first epoch
 };
 
+/// "3 empty and 244 overlong": which pairs of a split are not looked at, of which a Dataset has left out `overlong`; ""
+/// where all are.
+std::string left_out_of(const Split& split, std::size_t overlong);
+
 /// The lines a run begins with: task, unknown tokens, model, parameters, every factor with its resolved value, tying,
 /// optimizer, schedule.
 std::vector<std::string> describe(const RunConfig& config, const Experiment& experiment);

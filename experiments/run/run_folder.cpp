@@ -1,5 +1,6 @@
 #include "experiments/run/run_folder.hpp"
 
+#include "experiments/program/console.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/checkpoint_metadata.hpp"
@@ -18,6 +19,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <sstream>
 #include <thread>
 
 namespace surd {
@@ -190,6 +192,13 @@ Settings settings_of(const RunFolder& folder) {
   } catch (const Error&) {  // damaged: what it told of the run is lost, and the rest is as it was
   }
   if (!origin.from.empty()) settings["--from"] = origin.from;
+  if (!origin.from_checksum.empty()) settings["--from checksum"] = origin.from_checksum;
+  try {
+    if (load_config(folder.config()).task.make()->format().open_vocabulary)  // generated data differ by seed
+      for (const auto& [split, found] : parse_fingerprint(read_file(folder.data()), folder.data()))
+        settings["text of " + split] = found.hash;
+  } catch (const Error&) {  // likewise, or of an older version
+  }
   for (const ChangedEnd& end : origin.ends) settings["--resume " + end.text()] = "yes";
   return settings;
 }
@@ -211,6 +220,19 @@ RunFolder begun_folder(const std::string& path) {
   RunFolder folder(path);
   folder.expect_begun();
   return folder;
+}
+
+/// Where the run went on after the updates that an average is of.
+void warn_of_old_average(const RunFolder& folder, const Checkpoints& checkpoints, const std::string& file,
+                         const Checkpoints::Metadata& metadata) {
+  const auto averaged = metadata.find("averaged_updates");
+  if (averaged == metadata.end()) return;
+  std::istringstream updates(averaged->second);
+  std::uint64_t last = 0;
+  for (std::uint64_t update = 0; updates >> update; updates.ignore()) last = std::max(last, update);
+  if (last < checkpoints.last_update())
+    Console().warn(fmt::format("{} is of the updates {}, and the run has gone on to {}; surd average {} makes it anew",
+                               file, averaged->second, checkpoints.last_update(), shell_word(folder.path)));
 }
 
 /// Sets the parameters to those of the checkpoint that a person named.
@@ -240,7 +262,11 @@ void load_checkpoint(const RunFolder& folder, const RunConfig& config, const Tex
                              : name == "last"    ? checkpoints.last_path()
                              : name == "average" ? checkpoints.average_path()
                                                  : name;
-    load_parameters(path, parameters, expect_same_model(folder.path, config, codec));
+    const Checkpoints::Check check = expect_same_model(folder.path, config, codec);
+    load_parameters(path, parameters, [&](const std::string& file, const Checkpoints::Metadata& metadata) {
+      check(file, metadata);
+      warn_of_old_average(folder, checkpoints, file, metadata);
+    });
   } catch (const Error& error) {
     throw Error(fmt::format("{}; use another one: {}", error.what(), others));
   }

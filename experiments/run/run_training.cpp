@@ -46,7 +46,8 @@ void change_end(const RunFolder& folder, const RunConfig& config, const ChangedE
   summary["finished"] = false;
   write_file_atomically(folder.summary(), summary.dump(2) + "\n");
   RunOrigin origin = folder.read_origin();
-  origin.ends.push_back(end);
+  // A process that was killed here has noted it already.
+  if (origin.ends.empty() || origin.ends.back().text() != end.text()) origin.ends.push_back(end);
   write_file_atomically(folder.origin(), to_json_text(origin));
   write_file_atomically(folder.config(), to_yaml(config));
 }
@@ -102,10 +103,15 @@ std::string begin_with(const std::string& checkpoint, const std::string& expecte
         "holds other parameters than when the run began with them (checksum {}, now {}); put the file back, or begin "
         "another run by --out",
         expected, checksum);
-    expect(difference(path, metadata, config, codec, Compared::vocabularies).empty(), path,
-           "was trained with other vocabularies than those in the run's folder; put its files back");
     const std::string changes = difference(path, metadata, config, codec, Compared::model);
+    expect(difference(path, metadata, config, codec, Compared::vocabularies).empty(), path,
+           "was trained with other vocabularies than this config makes of the run's files:{}\nlet the config say what "
+           "the run's says of them; where it does, put the files back",
+           changes);
     if (!changes.empty()) warn(fmt::format("{} was trained otherwise:{}", path, changes));
+    const std::string unused = difference(path, metadata, config, codec, Compared::making_of_vocabularies);
+    if (!unused.empty())
+      warn(fmt::format("the vocabularies are those of {}, so this changes nothing:{}", path, unused));
   });
   return checksum;
 }
@@ -123,7 +129,7 @@ RunProgress restore(const RunFolder& folder, const RunConfig& config, const Text
                  path, changes);
   };
   if (const auto saved = checkpoints.resume(parameters, optimizer, schedule, warn, writes, check))
-    progress = {saved->state, LogPosition::parse(saved->log_position)};
+    progress = {saved->state, LogPosition::parse(saved->log_position, saved->path)};
   else if (const RunOrigin origin = folder.read_origin(); !origin.from.empty())
     begin_with(origin.from, origin.from_checksum, config, codec, parameters, [](const std::string&) {});
   progress.state.evaluations_good_enough = good_enough(folder, config.train, progress.state.update);
@@ -173,7 +179,8 @@ int run(Training training, const Dataset& dataset, const RunConfig& config, cons
   write_summary(folder, outcome, state.update, training.parameters, listener, progress.state.update, seconds);
   console.end_progress();
   if (!state.finished) {
-    console.warn(fmt::format("interrupted after update {}; --resume goes on from there", state.update));
+    console.warn(fmt::format("interrupted after update {}; surd train {} --out {} --resume goes on from there",
+                             state.update, shell_word(folder.config()), shell_word(folder.path)));
     return signals.received() != 0 ? 128 + signals.received() : exit_unfinished;  // another rank was told to stop
   }
   console.line(fmt::format(
@@ -195,7 +202,10 @@ Experiment begin_experiment(const ConfigFile& file, const std::string& vocabular
   } catch (const ConfigError&) {
     throw;
   } catch (const Error& error) {
-    throw UsageError(fmt::format("--from: {} do not go with this config: {}", from->vocabulary, error.what()));
+    throw UsageError(
+        fmt::format("--from: {} do not go with this config: {}\nlet it say what the run's own config says of tokens "
+                    "(task.subwords)",
+                    from->vocabulary, error.what()));
   }
 }
 

@@ -75,6 +75,7 @@ surd_tests(commands IN experiments/commands FLOAT
   shell_test.cpp
   show_test.cpp
   terminal_test.cpp
+  text_pairs_test.cpp
   text_run_test.cpp
   wrong_configs_test.cpp)
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <stdexcept>
@@ -180,7 +181,7 @@ std::optional<Checkpoints::Saved> Checkpoints::resume(ParameterSet& parameters, 
       expect(found != file.metadata.end(), path, "its metadata have no '{}'; {}", key, way_out);
       return found->second;
     };
-    const Saved saved{state_from({text("state"), path + ": state", way_out}), text("log_position")};
+    const Saved saved{state_from({text("state"), path + ": state", way_out}), text("log_position"), path};
     std::uint64_t updates = 0;
     try {
       const std::string digits = text("optimizer_updates");
@@ -209,6 +210,15 @@ std::string Checkpoints::last_path() const {
   const auto paths = newest_first();
   expect(!paths.empty(), folder_, "holds no checkpoint yet");
   return paths.front();
+}
+
+std::uint64_t Checkpoints::last_update() const {
+  const auto paths = newest_first();
+  if (paths.empty()) return 0;
+  const std::string digits = fs::path(paths.front()).filename().string().substr(std::strlen(prefix));
+  std::uint64_t update = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), update);
+  return update;
 }
 
 std::string Checkpoints::average_path() const { return (fs::path(folder_) / "average.safetensors").string(); }

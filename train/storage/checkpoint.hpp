@@ -37,6 +37,7 @@ class Checkpoints {
   struct Saved {
     TrainState state;
     std::string log_position;  ///< whatever the caller gave to save()
+    std::string path;          ///< the file
   };
 
   /// Writes the latest one, then removes the oldest beyond those to keep, then writes the best. Throws Error; then what
@@ -62,6 +63,8 @@ class Checkpoints {
   std::string best_path() const;
   /// Path of the latest. Throws Error where there is none.
   std::string last_path() const;
+  /// Of which update the latest is, as its name says; 0 where there is none.
+  std::uint64_t last_update() const;
   /// Where `surd average` writes, whether it did or not.
   std::string average_path() const;
   /// Paths of the latest ones, the newest first.

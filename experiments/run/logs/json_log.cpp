@@ -8,7 +8,7 @@ std::string LogPosition::text() const {
   return fmt::format("{},{}", metrics, probe) + (seconds ? fmt::format(",{}", *seconds) : "");
 }
 
-LogPosition LogPosition::parse(const std::string& text) {
+LogPosition LogPosition::parse(const std::string& text, const std::string& path) {
   LogPosition position;
   const char* end = text.data() + text.size();
   const auto first = std::from_chars(text.data(), end, position.metrics);
@@ -16,7 +16,7 @@ LogPosition LogPosition::parse(const std::string& text) {
   auto last = comma ? std::from_chars(first.ptr + 1, end, position.probe) : first;
   if (comma && last.ec == std::errc() && last.ptr != end && *last.ptr == ',')
     last = std::from_chars(last.ptr + 1, end, position.seconds.emplace());
-  expect(comma && last.ec == std::errc() && last.ptr == end, "checkpoint",
+  expect(comma && last.ec == std::errc() && last.ptr == end, path,
          "bad log position '{}'; remove the file, and --resume uses the one before it", text);
   return position;
 }
@@ -27,6 +27,7 @@ JsonLog::JsonLog(const RunFolder& folder, const LogPosition& position, bool with
 }
 
 void JsonLog::probed(std::uint64_t update, const std::vector<Probe::Record>& records) {
+  if (records.empty()) return;
   std::vector<std::string> lines;
   for (const Probe::Record& record : records) lines.push_back(to_json_line(update, record));
   probe_->write(fmt::format("{}", fmt::join(lines, "\n")));  // hundreds of lines, one call of the system

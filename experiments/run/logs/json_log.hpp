@@ -18,8 +18,8 @@ struct LogPosition {
   std::optional<double> seconds = {};
 
   std::string text() const;
-  /// Throws Error when the text is not what text() writes.
-  static LogPosition parse(const std::string& text);
+  /// Throws Error, naming the checkpoint's file `path`, when the text is not what text() writes.
+  static LogPosition parse(const std::string& text, const std::string& path);
 };
 
 /// metrics.jsonl and, of a run with a probe, probe.jsonl.

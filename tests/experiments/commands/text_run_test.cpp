@@ -1,5 +1,6 @@
 #include "../../data/temporary_directory.hpp"
 #include "../program.hpp"
+#include "train/storage/files.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 namespace {
 
 using namespace surd::test;
+using surd::read_file;
 using nlohmann::json;
 
 const std::string captions = "a dog runs\na cat sleeps\na dog sleeps\nan old cat runs\ntwo dogs run\na man runs\n";

@@ -132,8 +132,9 @@ TEST_CASE("--set overrides, keeps its origin and makes what is missing") {
   const std::vector<Case> cases = {
       {"schedule={nam: linear}", "--set schedule={nam: linear}: schedule.nam: unknown key; did you mean 'name'?"},
       {"groups[0].factor=3",
-       "--set groups[0].factor=3: has an element of a list in brackets; write its number behind a '.': "
-       "optimizer.groups.0.match"},
+       "--set groups[0].factor=3: has an element of a list in brackets; write its number behind a '.' "
+       "(optimizer.groups.0.match) where the file has it, or else the whole list: --set "
+       "'optimizer.groups=[{match: \"*.bias\", weight_decay: 0}]'"},
       {"=3", "--set =3: must be PATH=VALUE, for example --set model.d_model=64"},
       {"model..heads=3", "--set model..heads=3: must be PATH=VALUE, for example --set model.d_model=64"},
       {"groups.1.factor=3",

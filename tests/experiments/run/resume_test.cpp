@@ -210,13 +210,14 @@ TEST_CASE("a run with a limit of time ends like any other, and knows when it is 
   CHECK(run.train(arguments) == 128 + SIGTERM);
   const TensorFile saved =
       read_safetensors(run.directory.path("long/checkpoints/update-00000005.interrupted.safetensors"));
-  const LogPosition position = LogPosition::parse(saved.metadata.at("log_position"));
+  const LogPosition position = LogPosition::parse(saved.metadata.at("log_position"), "a checkpoint");
   REQUIRE(position.seconds.has_value());
   CHECK(*position.seconds > 0);
   CHECK(position.text() == saved.metadata.at("log_position"));
   CHECK(run.train(run.arguments("long", true)) == 0);
   CHECK(summary_of(run, "long")["updates"] == updates);
-  for (const char* damaged : {"1,2,", "1,2,x", "1,2,3,4", "1"}) CHECK_THROWS_AS(LogPosition::parse(damaged), Error);
+  for (const char* damaged : {"1,2,", "1,2,x", "1,2,3,4", "1"})
+    CHECK_THROWS_AS(LogPosition::parse(damaged, "a checkpoint"), Error);
 }
 
 TEST_CASE("a run begins with the parameters and the vocabulary of another") {

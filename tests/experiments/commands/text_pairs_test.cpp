@@ -1,0 +1,120 @@
+#include "../../data/temporary_directory.hpp"
+#include "../program.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <string>
+
+// Runs on pairs of texts: what is left out of them, what makes two runs different, and what is told of it.
+
+namespace {
+
+using namespace surd::test;
+using nlohmann::json;
+
+const std::string long_words = "aaaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbb cccccccccccccccccccc";
+
+/// Six short pairs, and one that is longer, which each split has.
+struct TextPairs {
+  TemporaryDirectory folder;
+  std::string source = folder.write("text.en", "a b\nb c\nc a\na\nb\nc\na b c a b c a\n");
+  std::string target = folder.write("text.de", "b a\nc b\na c\na\nb\nc\na c b a c b a\n");
+  std::string config = write("text", source, target);
+
+  std::string write(const std::string& name, const std::string& from, const std::string& to,
+                    const std::string& more = "max_length: 5") const {
+    std::string files;
+    for (const char* split : {"train", "valid", "test"})
+      files += std::string(split) + "_source: " + from + ", " + split + "_target: " + to + ", ";
+    return folder.write(name + ".yaml",
+                        "task: {name: parallel_text, " + files + more +
+                            "}\nmodel: {d_model: 8, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: "
+                            "{width: 8}}\ntrain: {updates: 4, batch_size: 4, evaluate_every: 2, checkpoint_every: 2, "
+                            "log_every: 2}\n");
+  }
+  Outcome train(const std::string& name, const std::string& more = "") const {
+    return program("train " + config + " --out " + folder.path(name) + " " + more);
+  }
+};
+
+TEST_CASE("which pairs of which split are left out is told, and eval says it of the split it measures") {
+  const TextPairs pairs;
+  CHECK(contains(pairs.train("run").output, "left out of valid 1 overlong"));
+  const Outcome eval = program("eval --split test " + pairs.folder.path("run"));
+  CHECK(contains(eval.output, "6 pairs of test (1 overlong left out), checkpoint best"));
+  const json told = json::parse(program("eval --json --split test " + pairs.folder.path("run")).output);
+  CHECK(told["left_out"] == json{{"empty", 0}, {"overlong", 1}});
+}
+
+TEST_CASE("runs on other text, or from another checkpoint of the same name, are not repetitions of one run") {
+  const TextPairs pairs;
+  REQUIRE(pairs.train("one").exit_code == 0);
+  REQUIRE(pairs.train("from-one", "--from " + pairs.folder.path("one")).exit_code == 0);
+  pairs.folder.write("text.de", "a b\nb c\nc a\na\nb\nc\na b c a b c a\n");
+  REQUIRE(pairs.train("other", "--set seed=2").exit_code == 0);
+  const std::string compared = program("compare " + pairs.folder.path("one") + " " + pairs.folder.path("other")).output;
+  CHECK(contains(compared, "text of train"));
+  CHECK_FALSE(contains(compared, "2/2"));
+
+  std::filesystem::remove_all(pairs.folder.path("one"));
+  REQUIRE(pairs.train("one", "--set seed=3").exit_code == 0);
+  REQUIRE(pairs.train("from-another", "--from " + pairs.folder.path("one")).exit_code == 0);
+  CHECK(contains(program("compare " + pairs.folder.path("from-one") + " " + pairs.folder.path("from-another")).output,
+                 "--from checksum"));
+}
+
+TEST_CASE("a run that begins with another says what of its config changes nothing, or does not go with that run") {
+  const TextPairs pairs;
+  REQUIRE(pairs.train("one").exit_code == 0);
+  const std::string from = "--from " + pairs.folder.path("one");
+  CHECK(contains(pairs.train("rare", from + " --set task.min_frequency=2").output,
+                 "so this changes nothing:\n  task.min_frequency: 1 -> 2"));
+  const Outcome other = pairs.train("pieces", from + " --set 'task.subwords={kind: bpe, size: 20}'");
+  CHECK(other.exit_code == 2);
+  CHECK(contains(other.output, "let it say what the run's own config says of tokens (task.subwords)"));
+}
+
+TEST_CASE("a run's own config means that run") {
+  const TextPairs pairs;
+  REQUIRE(pairs.train("one").exit_code == 0);
+  const std::string own = pairs.folder.path("one/config.yaml");
+  const Outcome anew = program("train " + own);
+  CHECK(anew.exit_code == 2);
+  CHECK(contains(anew.output, "is the config of a run; --resume goes on with that run"));
+  CHECK(contains(program("train " + own + " --resume").output, "one is already finished; nothing to do"));
+}
+
+TEST_CASE("an average says that the run has gone on since") {
+  const TextPairs pairs;
+  REQUIRE(pairs.train("one").exit_code == 0);
+  const std::string run = pairs.folder.path("one");
+  REQUIRE(program("average " + run + " --last 2").exit_code == 0);
+  CHECK_FALSE(contains(program("eval --checkpoint average " + run).output, "gone on"));
+  REQUIRE(pairs.train("one", "--resume --set train.updates=6").exit_code == 0);
+  CHECK(contains(program("eval --checkpoint average " + run).output,
+                 "is of the updates 2,4, and the run has gone on to 6"));
+}
+
+TEST_CASE("what surd eval measures is what surd translate writes, however long the words of the reference are") {
+  const TextPairs pairs;
+  const std::string target = pairs.folder.write("long.de", long_words + "\n" + long_words + "\n");
+  const std::string source = pairs.folder.write("long.en", "a b c\nc b a\n"), run = pairs.folder.path("long");
+  const std::string config = pairs.write("long", source, target, "subwords: {kind: bpe, size: 40}");
+  REQUIRE(program("train " + config + " --out " + run).exit_code == 0);
+  const json eval = json::parse(program("eval --json " + run).output);
+  const Outcome scored = shell(SURD_EXECUTABLE " translate " + run + " < " + source + " > " + run + "/hypotheses; " +
+                               SURD_EXECUTABLE " chrf " + run + "/hypotheses --reference " + target + " --json");
+  CHECK(json::parse(scored.output)["score"].get<double>() == doctest::Approx(eval["chrf"].get<double>()));
+}
+
+TEST_CASE("a line to score has two columns") {
+  const TextPairs pairs;
+  REQUIRE(pairs.train("one").exit_code == 0);
+  const Outcome scored = shell("printf 'a b\\tb a\\tb\\n' | " SURD_EXECUTABLE " score " + pairs.folder.path("one"));
+  CHECK(scored.exit_code == 1);
+  CHECK(contains(scored.output, "standard input:1: has more than one tab"));
+}
+
+}  // namespace
