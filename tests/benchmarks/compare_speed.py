@@ -2,13 +2,14 @@
 
     compare_speed.py --surd build/release/experiments/surd --name PROCESSOR [--torch PYTHON ...] [--shapes toy-32,toy-64]
                      [--parts "one thread,studies"] [--rounds 3] [--seconds 1.5] [--avx2] [--raw FILE] [--out FILE]
-    compare_speed.py --from build/bench/PROCESSOR.json [--out FILE]
+    compare_speed.py --from docs/performance/PROCESSOR.json [--out FILE]
 
 Everything that is compared runs in turn, round after round, each in a process of its own; ratios are taken within a
 round, so that a machine whose speed drifts does not bend them. What fails is told and left out of its round. Each
 PYTHON is an interpreter that has PyTorch; of those from 2.0 on, torch.compile is measured as well. All that was measured
-is kept in the raw file, from which --from writes the page again. What is measured joins what is there: some shapes or
-parts now, the others later. A raw file of another program, machine, peer, script, number of rounds or length is refused.
+is kept in the raw file, docs/performance/PROCESSOR.json beside the page, from which --from writes the page again. What is
+measured joins what is there: some shapes or parts now, the others later. A raw file of another program, machine, peer,
+script, number of rounds or length is refused.
 """
 import argparse
 import csv
@@ -27,6 +28,7 @@ from raw_results import RawResults
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+PAGES = ROOT / "docs" / "performance"
 PEER = str(HERE / "torch_peer.py")
 STUDY_PEER = str(HERE / "torch_study.py")
 STUDY = """\
@@ -311,7 +313,7 @@ def main():
     parser.add_argument("--avx2", action="store_true", help="have PyTorch and OpenBLAS use AVX2, for a program that was "
                         "built for it (SURD_PRESET=package); leaves torch.compile out")
     parser.add_argument("--name", help="of the page, e.g. amd-epyc-zen3; /proc/cpuinfo often says little (required)")
-    parser.add_argument("--raw", help="where results are kept (build/bench/NAME.json)")
+    parser.add_argument("--raw", help="where results are kept (docs/performance/NAME.json)")
     parser.add_argument("--out", help="the page (docs/performance/NAME.md)")
     options = parser.parse_args()
 
@@ -320,10 +322,10 @@ def main():
     else:
         name = options.name or parser.error("--name is missing: what the page is to be called")
         options.parts = options.parts or (PARTS_BY_SHAPE if options.shapes else PARTS)
-        options.raw = options.raw or str(ROOT / "build" / "bench" / f"{name}.json")
+        options.raw = options.raw or str(PAGES / f"{name}.json")
         os.environ.update(AVX2 if options.avx2 else {})
         raw = Measurements(options).measure()
-    out = pathlib.Path(options.out or ROOT / "docs" / "performance" / f"{name}.md")
+    out = pathlib.Path(options.out or PAGES / f"{name}.md")
     out.write_text(page(raw, (HERE / "performance.template.md").read_text()))
     say(f"written: {out}")
 
