@@ -17,12 +17,14 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+from machine import beginning, processor, warn_if_modified
 from performance_page import page
 from raw_results import RawResults
 
@@ -82,20 +84,32 @@ def first(lines):
     return lines[0] if lines else None
 
 
+def blas_of(build, loaded):
+    """Which library multiplies for a PyTorch: as its build says or, where that was for any BLAS, by the files that are
+    loaded; "" where neither tells."""
+    names = {"mkl": "MKL", "open": "OpenBLAS", "openblas": "OpenBLAS", "blis": "BLIS", "atlas": "ATLAS"}
+    for pattern, text in (r"BLAS_INFO=(\w+)", build), (r"/lib(mkl|openblas|blis|atlas)", loaded):
+        found = re.search(pattern, text)
+        if found and found[1] in names:
+            return names[found[1]]
+    return ""
+
+
 def find_peers(interpreters, eager_only):
-    """[{"name", "python", "compile"}]"""
+    """[{"name", "python", "compile", "blas"}]"""
     peers = []
+    asked = "import torch; print(torch.__version__, torch.__config__.show(), open('/proc/self/maps').read(), sep='\\0')"
     for python in interpreters:
-        version = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], capture_output=True,
-                                 text=True)
-        if version.returncode != 0:
+        told = subprocess.run([python, "-c", asked], capture_output=True, text=True)
+        if told.returncode != 0:
             sys.exit(f"{python} has no PyTorch")
-        name = "PyTorch " + version.stdout.strip()
+        version, build, loaded = told.stdout.split("\0")
+        name, blas = "PyTorch " + version, blas_of(build, loaded)
         if name in [peer["name"] for peer in peers]:
             sys.exit(f"two of the interpreters have {name}")
-        peers.append({"name": name, "python": python, "compile": False})
-        if int(version.stdout.split(".")[0]) >= 2 and not eager_only:
-            peers.append({"name": name + " compiled", "python": python, "compile": True})
+        peers.append({"name": name, "python": python, "compile": False, "blas": blas})
+        if int(version.split(".")[0]) >= 2 and not eager_only:
+            peers.append({"name": name + " compiled", "python": python, "compile": True, "blas": blas})
     return peers
 
 
@@ -103,16 +117,6 @@ def expect_one_size(what, entry):
     sizes = {figures["params"] for figures in entry.values() if figures}
     if len(sizes) > 1:
         sys.exit(f"{what}: the models differ: {sizes} parameters")
-
-
-def processor():
-    """Its name, family, model and stepping: clouds call several generations by one name."""
-    lines = [line.split(":", 1) for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if ":" in line]
-    found = {}
-    for key, value in lines:
-        found.setdefault(key.strip(), value.strip())
-    family, model, stepping = (found.get(key, "?") for key in ("cpu family", "model", "stepping"))
-    return f"{found.get('model name', 'unknown processor')} (family {family}, model {model}, stepping {stepping})"
 
 
 def scripts():
@@ -124,6 +128,7 @@ def scripts():
 class Measurements:
     def __init__(self, options):
         self.surd, self.rounds, self.seconds, self.parts = options.surd, options.rounds, options.seconds, options.parts
+        begun = beginning()
         self.peers = find_peers(options.torch, options.eager or options.avx2)  # torch.compile knows no such limit
         known = {s["name"]: s for s in run([self.surd, "bench", "shapes", "--json"])}
         if not known:
@@ -144,7 +149,9 @@ class Measurements:
             **{key: facts[key] for key in ("program", "products", "blas", "blas_core", "blas_core_from")},
             "commit": facts["git_commit"], "processor": processor(), "cores": os.cpu_count(), "scripts": scripts(),
             "rounds": self.rounds, "seconds": self.seconds, "avx2": options.avx2,
-            "peers": [{"name": p["name"], "compile": p["compile"]} for p in self.peers]}, options.anew)
+            "peers": [{key: p[key] for key in ("name", "compile", "blas")} for p in self.peers]}, options.anew)
+        warn_if_modified(facts["git_commit"])
+        self.raw.data["begun"] = self.raw.data.get("begun", []) + [begun]
         measured = {shape["name"] for shape in self.raw.data.get("shapes", [])} | set(self.shapes)
         self.raw.data["shapes"] = [known[s] for s in known if s in measured]
 

@@ -1,6 +1,8 @@
 """The tables of docs/performance/NAME.md, from what compare_speed.py has measured."""
 import statistics
 
+from machine import when
+
 
 def spread(values, digits=2):
     if not values:
@@ -138,6 +140,10 @@ def overhead_table(table):
     return lines
 
 
+def with_blas(peer):
+    return f"{peer['name']} ({peer['blas']})" if peer.get("blas") else peer["name"]
+
+
 def page(raw, text):
     """The template with its marks replaced. A part that was not measured gets a line that says so."""
     measured = {shape for part in raw.values() if isinstance(part, dict) for shape in part}
@@ -147,7 +153,7 @@ def page(raw, text):
     held = " (as OPENBLAS_CORETYPE says)" if raw.get("blas_core_from") == "OPENBLAS_CORETYPE" else ""
     measured_on = "; ".join(part for part in (f"{raw['processor']}, {raw['cores']} cores",
                                               f"one core's peak {peak:.0f} GFLOP/s" if peak else "",
-                                              raw["blas"] + held, ", ".join(names),
+                                              raw["blas"] + held, ", ".join(map(with_blas, raw["peers"])),
                                               "all of them held to AVX2" if raw.get("avx2") else "") if part)
     tables = {
         "one thread": ("one thread", lambda part: step_table(part, names, peak)),
@@ -161,8 +167,10 @@ def page(raw, text):
         "overheads": ("overhead", overhead_table),
     }
     sections = {
-        "machine": [f"{measured_on}. Medians of {raw['rounds']} rounds of {raw['seconds']:g} s each, the range in "
-                    f"brackets. Commit {raw['commit']}; products {raw['products']}."],
+        "machine": [" ".join(filter(None, [
+            f"{measured_on}.", when(raw.get("begun")),
+            f"Medians of {raw['rounds']} rounds of {raw['seconds']:g} s each, the range in brackets.",
+            f"Commit {raw['commit']}; products {raw['products']}."]))],
         "shapes": shape_table([shape for shape in raw["shapes"] if shape["name"] in measured]),
         **{name: table(raw[part]) if raw.get(part) else ["Not measured."] for name, (part, table) in tables.items()},
     }

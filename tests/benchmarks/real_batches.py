@@ -16,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 
-from compare_speed import find_peers, processor, run, say
+from compare_speed import find_peers, run, say
+from machine import processor
 from multi30k import CONFIG, HERE, settings_of
 from performance_page import head, row, spread
 
