@@ -3,13 +3,15 @@
     compare_speed.py --surd build/release/experiments/surd --name PROCESSOR [--torch PYTHON ...] [--shapes toy-32,toy-64]
                      [--parts "one thread,studies"] [--rounds 3] [--seconds 1.5] [--avx2] [--raw FILE] [--out FILE]
     compare_speed.py --from docs/performance/PROCESSOR.json [--out FILE]
+    compare_speed.py --index
 
 Everything that is compared runs in turn, round after round, each in a process of its own; ratios are taken within a
 round, so that a machine whose speed drifts does not bend them. What fails is told and left out of its round. Each
 PYTHON is an interpreter that has PyTorch; of those from 2.0 on, torch.compile is measured as well. All that was measured
 is kept in the raw file, docs/performance/PROCESSOR.json beside the page, from which --from writes the page again. What is
 measured joins what is there: some shapes or parts now, the others later. A raw file of another program, machine, peer,
-script, number of rounds or length is refused.
+script, number of rounds or length is refused. docs/performance.md has a table of the pages, which is written again with
+each of them, and alone by --index.
 """
 import argparse
 import csv
@@ -25,12 +27,14 @@ import tempfile
 import time
 
 from machine import beginning, processor, warn_if_modified
-from performance_page import page
+from performance_page import index, page
 from raw_results import RawResults
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PAGES = ROOT / "docs" / "performance"
+INDEX = ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- by ./dev bench --index -->\n", "<!-- end of the table -->\n"
 PEER = str(HERE / "torch_peer.py")
 STUDY_PEER = str(HERE / "torch_study.py")
 STUDY = """\
@@ -288,6 +292,16 @@ class Measurements:
         return self.raw.data
 
 
+def write_index():
+    table = index({file.name: file.read_text() for file in PAGES.glob("*.md")})
+    before, _, rest = INDEX.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        sys.exit(f"{INDEX} has no place for the table, from {BEGIN.strip()} to {END.strip()}")
+    INDEX.write_text(before + BEGIN + "\n" + "\n".join(table) + "\n\n" + END + after)
+    say(f"written: {INDEX}")
+
+
 def positive(text):
     value = float(text)
     if value <= 0:
@@ -308,6 +322,8 @@ def main():
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--surd", help="the program to measure")
     what.add_argument("--from", dest="saved", metavar="RAW", help="measure nothing; write the page of this raw file")
+    what.add_argument("--index", action="store_true", help="measure nothing; write the table of pages in "
+                      "docs/performance.md")
     parser.add_argument("--torch", action="append", default=[], metavar="PYTHON", help="may be repeated")
     parser.add_argument("--eager", action="store_true", help="leave torch.compile out, which takes most of the time")
     parser.add_argument("--rounds", type=int, choices=range(1, 101), default=3, metavar="N",
@@ -324,6 +340,9 @@ def main():
     parser.add_argument("--out", help="the page (docs/performance/NAME.md)")
     options = parser.parse_args()
 
+    if options.index:
+        write_index()
+        return
     if options.saved:
         raw, name = json.loads(pathlib.Path(options.saved).read_text()), pathlib.Path(options.saved).stem
     else:
@@ -335,6 +354,8 @@ def main():
     out = pathlib.Path(options.out or PAGES / f"{name}.md")
     out.write_text(page(raw, (HERE / "performance.template.md").read_text()))
     say(f"written: {out}")
+    if out.resolve().parent == PAGES:
+        write_index()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The tables of docs/performance/NAME.md, from what compare_speed.py has measured."""
+"""The tables of docs/performance/NAME.md, from what compare_speed.py has measured, and the table of these pages."""
+import re
 import statistics
 
 from machine import when
@@ -137,6 +138,23 @@ def overhead_table(table):
             (f"probe every {asked['probe_every']} updates, % more", f"below {100 * asked['asked_probe_share']:g}",
              lambda r: 100 * r["probe_share"], 2)]:
         lines.append(row([what, limit] + [spread([value(r) for r in rounds], digits) for rounds in table.values()]))
+    return lines
+
+
+def index(pages):
+    """A table of {file name: page}, from the paragraph of each that names its machine; of other pages nothing."""
+    lines = head(["Processor", "Registers", "OpenBLAS core", "Peak, GFLOP/s", "Commit"])
+    for name, text in sorted(pages.items()):
+        machine = re.search(r"^(.+?), \d+ cores; .*Medians of .*$", text, re.MULTILINE)
+        if machine is None:
+            continue
+        found = lambda pattern: next(iter(re.findall(pattern, machine[0])), "")
+        # Before products were told with their registers, only the file's name says these.
+        registers = found(r"\d+ bits") or ("512 bits" if "avx512" in name else "-")
+        lines.append(row([f"[{machine[1]}](performance/{name})",
+                          "held to AVX2" if "held to AVX2" in machine[0] else registers,
+                          found(r"OpenBLAS .*?(\w+) MAX_THREADS") or "-", found(r"peak (\d+) GFLOP/s") or "-",
+                          ", ".join(filter(None, [found(r"Commit (\S+);"), found(r"Measured \w+ ([\d-]+)")]))]))
     return lines
 
 
