@@ -102,6 +102,16 @@ def decode_table(rounds, names):
     return lines
 
 
+def decoders(rounds):
+    """What the two keep while they decode. In older raw files the peer kept nothing."""
+    if any(line.get("keeps_keys_and_values") for r in rounds or [] for lines in r.values() for line in lines):
+        return ["surd and the PyTorch script",
+                "(tests/benchmarks/torch_peer.py) keep the keys and values of past positions, and make those of the source once",
+                "for each sentence."]
+    return ["surd keeps the keys and values of past positions,",
+            "the PyTorch script runs the decoder over the whole prefix each time, as one does without a cache."]
+
+
 def study_table(rounds, names):
     lines = head(["", "runs a minute", "surd's runs to each of these", "token accuracy of half the runs"])
     speed = lambda figures: 60 * figures["runs"] / figures["seconds"]
@@ -190,6 +200,7 @@ def page(raw, text):
             f"Medians of {raw['rounds']} rounds of {raw['seconds']:g} s each, the range in brackets.",
             f"Commit {raw['commit']}; products {raw['products']}."]))],
         "shapes": shape_table([shape for shape in raw["shapes"] if shape["name"] in measured]),
+        "decoders": decoders(raw.get("decoding")),
         **{name: table(raw[part]) if raw.get(part) else ["Not measured."] for name, (part, table) in tables.items()},
     }
     for name, lines in sections.items():

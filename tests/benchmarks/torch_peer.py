@@ -2,12 +2,14 @@
 
     torch_peer.py step --config toy-64 [--surd PROGRAM] [--threads N] [--secs S] [--dropout P] [--compile]
     torch_peer.py decode --config m30k-256 [--surd PROGRAM] [--threads N] [--secs S]
+    torch_peer.py check
 
 The shapes are those that `surd bench shapes` prints.
 
-Pre-LN encoder-decoder, or a decoder alone where a shape has no sources, one embedding matrix tied three ways, ReLU, label smoothing 0.1, clipping at norm 1, Adam; written
-as people write it, with scaled_dot_product_attention where this PyTorch has it. Beam search runs the decoder over the
-whole prefix at each position, as one does without a cache.
+Pre-LN encoder-decoder, or a decoder alone where a shape has no sources, one embedding matrix tied three ways, ReLU, label
+smoothing 0.1, clipping at norm 1, Adam; written as people write it, with scaled_dot_product_attention where this PyTorch
+has it. Beam search keeps the keys and values of past positions, and makes those of the source once for each sentence;
+"check" compares what it writes with what a decoder run over the whole prefix at each position writes.
 """
 import argparse
 import json
@@ -37,6 +39,10 @@ class MultiHead(nn.Module):
 
     def mix(self, queries, keys, values, mask, causal):
         q, k, v = map(self.split, (queries, keys, values))
+        return self.attend(q, k, v, mask, causal)
+
+    def attend(self, q, k, v, mask=None, causal=False):
+        """Of heads: [batch, heads, positions, d_k] each, to [batch, positions, width]."""
         rate = self.rate if self.training else 0.0
         if hasattr(functional, "scaled_dot_product_attention"):
             mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=rate, is_causal=causal)
@@ -199,18 +205,63 @@ def step(arguments):
            params=sum(p.numel() for p in model.parameters()), compile=arguments.compile, steps=steps)
 
 
+class Past:
+    """Keys and values of a source and of the positions so far, each made once."""
+
+    def __init__(self, model, source, beam, length):
+        self.model, self.position, self.shape = model, 0, (len(source), beam, model.width)
+        memory, maps = model.encode(source, None), [layer.cross_attention for layer in model.decoder]
+        self.of_source = [[m.split(part).contiguous() for part in m.key_value(memory).chunk(2, dim=-1)] for m in maps]
+        heads = maps[0].heads
+        self.of_target = memory.new_empty(len(maps), 2, len(source) * beam, heads, length, model.width // heads)
+
+    def read(self, prefixes):
+        """The last state of each prefix, of which all but the last token was read before."""
+        batch, beam, _ = self.shape
+        x = self.model.embedding(prefixes[:, -1]) * math.sqrt(self.model.width) + self.model.positions[self.position]
+        x = x.view(self.shape)
+        for layer, (keys, values), past in zip(self.model.decoder, self.of_source, self.of_target):
+            own, cross = layer.self_attention, layer.cross_attention
+            y = layer.norms[0](x)
+            past[:, :, :, self.position] = own.key_value(y).view(batch * beam, 2, own.heads, -1).transpose(0, 1)
+            queries = own.query(y).view(batch * beam, own.heads, 1, -1)
+            x = x + own.output(own.attend(queries, *past[:, :, :, : self.position + 1])).view(self.shape)
+            # The prefixes of a sentence are its queries, side by side: none needs the source's keys for itself.
+            x = x + cross.output(cross.attend(cross.split(cross.query(layer.norms[1](x))), keys, values))
+            x = x + layer.outer(functional.relu(layer.inner(layer.norms[-1](x))))
+        self.position += 1
+        return self.model.decoder_norm(x).flatten(0, 1)
+
+    def follow(self, rows):
+        """Each prefix goes on from the row that it is given."""
+        if self.shape[1] > 1:
+            self.of_target = self.of_target.index_select(2, rows)
+
+
+class WholePrefix:
+    """Nothing is kept: the decoder reads the whole prefix each time."""
+
+    def __init__(self, model, source, beam, length):
+        self.model, self.memory = model, model.encode(source, None).repeat_interleave(beam, dim=0)
+
+    def read(self, prefixes):
+        return self.model.decode(prefixes, self.memory, None)[:, -1]
+
+    def follow(self, rows):
+        pass
+
+
 @torch.no_grad()
-def beam_search(model, source, beam, length):
+def beam_search(model, source, beam, length, kept=Past):
     """The beam best translations of each source, all of the full length unless they end in EOS before."""
     batch = source.shape[0]
-    memory = model.encode(source, None).repeat_interleave(beam, dim=0)
+    decoder = kept(model, source, beam, length)
     prefixes = torch.full((batch * beam, 1), BOS)
     scores = torch.full((batch, beam), float("-inf"))
     scores[:, 0] = 0
     ended = torch.zeros(batch * beam, dtype=torch.bool)
     for _ in range(length):
-        hidden = model.decode(prefixes, memory, None)[:, -1]
-        logs = functional.log_softmax(functional.linear(hidden, model.embedding.weight), dim=-1)
+        logs = functional.log_softmax(functional.linear(decoder.read(prefixes), model.embedding.weight), dim=-1)
         logs[:, [PAD, BOS]] = float("-inf")
         logs[ended] = float("-inf")
         logs[ended, PAD] = 0
@@ -219,6 +270,7 @@ def beam_search(model, source, beam, length):
         rows = (torch.arange(batch)[:, None] * beam + chosen // size).flatten()
         tokens = (chosen % size).flatten()
         prefixes = torch.cat([prefixes[rows], tokens[:, None]], dim=1)
+        decoder.follow(rows)
         ended = ended[rows] | (tokens == EOS)
         if ended.all():
             break
@@ -232,7 +284,25 @@ def decode(arguments):
         for batch in (1, 64):
             source = torch.randint(4, vocabulary, (batch, source_length))
             seconds, rounds = repeat(lambda: beam_search(model, source, beam, target_length), arguments.secs, 1, 3)
-            report(arguments, beam=beam, batch=batch, sentences_per_s=round(batch / seconds, 2), rounds=rounds)
+            report(arguments, beam=beam, batch=batch, sentences_per_s=round(batch / seconds, 2), rounds=rounds,
+                   keeps_keys_and_values=True)
+
+
+def check(_):
+    """Small models in double precision, so that no two scores are alike to rounding."""
+    torch.set_default_dtype(torch.float64)
+    ended = 0
+    for seed in range(20):
+        torch.manual_seed(seed)
+        model = Translator(vocabulary=12, width=32, heads=4, inner=64, layers=2, rate=0.0).eval()
+        for beam in (1, 2, 5):
+            for batch in (1, 7):
+                source = torch.randint(4, 12, (batch, 9))
+                written = [beam_search(model, source, beam, 10, kept) for kept in (Past, WholePrefix)]
+                if not torch.equal(*written):
+                    sys.exit(f"seed {seed}, beam {beam}, {batch} sentences: {written}")
+                ended += int((written[0] == EOS).sum())
+    print(f"beam search writes the same with and without kept keys and values; {ended} prefixes ended early")
 
 
 def report(arguments, **figures):
@@ -243,7 +313,7 @@ def report(arguments, **figures):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["step", "decode"])
+    parser.add_argument("what", choices=["step", "decode", "check"])
     parser.add_argument("--config", default="toy-64", metavar="SHAPE")
     parser.add_argument("--surd", default="build/release/experiments/surd", metavar="PROGRAM")
     parser.add_argument("--threads", type=int, default=1)
@@ -253,4 +323,4 @@ if __name__ == "__main__":
     options = parser.parse_args()
     torch.manual_seed(0)
     torch.set_num_threads(options.threads)
-    {"step": step, "decode": decode}[options.what](options)
+    {"step": step, "decode": decode, "check": check}[options.what](options)
