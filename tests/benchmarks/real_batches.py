@@ -5,24 +5,25 @@ docs/performance.
 
 surd and torch_multi30k.py train by the recipe of experiments/configs/multi30k.yaml, in turn; 60 updates are an epoch. DATA
 is what multi30k.py takes. Tokens are those of sources and targets, with the ends of the sentences and without padding;
-evaluations are not in the time.
+evaluations are not in the time. How much padding batches would have is what surd's first lines tell.
 """
 import argparse
 import functools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 from compare_speed import find_peers, run, say
-from machine import processor
+from machine import beginning, processor, warn_if_modified, when
 from multi30k import CONFIG, HERE, settings_of
-from performance_page import head, row, spread
+from performance_page import head, row, spread, with_blas
 
 THREADS = 2
-OURS = "surd, two replicas"
+OURS, MIXED = "surd, two replicas", "the same, pairs of all lengths together"
 
 
 def of_surd(options, bucketing):
@@ -37,7 +38,8 @@ def of_surd(options, bucketing):
             sys.exit(f"surd train failed:\n{made.stderr}")
         summary = json.loads((out / "summary.json").read_text())
     return {"tokens_per_second": summary["tokens_per_second"] / (1 - summary["evaluation_share"]),
-            "params": summary["parameters"], "commit": summary["git_commit"], "products": summary["products"]}
+            "params": summary["parameters"], "commit": summary["git_commit"], "products": summary["products"],
+            "padding": re.search(r"padding ([\d.]+ %)", made.stdout)[1]}
 
 
 def of_torch(options, peer, layout):
@@ -57,9 +59,9 @@ def main():
     parser.add_argument("--rounds", type=int, choices=range(1, 101), default=3, metavar="N")
     options = parser.parse_args()
 
+    begun = beginning()
     peers = find_peers(options.torch, eager_only=True)
-    ways = {OURS: lambda: of_surd(options, "true"),
-            "the same, pairs of all lengths together": lambda: of_surd(options, "false")}
+    ways = {OURS: lambda: of_surd(options, "true"), MIXED: lambda: of_surd(options, "false")}
     for peer in peers:
         for name, layout in (("padded rows", []), ("packed rows", ["--packed"])):
             ways[f"{peer['name']}, {name}"] = functools.partial(of_torch, options, peer, layout)
@@ -73,6 +75,8 @@ def main():
         rounds.append({name: found for name, found in entry.items() if found})
 
     ours = rounds[0][OURS]
+    warn_if_modified(ours["commit"])
+    libraries = "; ".join(filter(None, [", ".join(map(with_blas, peers)), f"products {ours['products']}"]))
     print(f"""# Real batches
 
 Written by `./dev bench batches`; [performance.md](../performance.md) has steps of batches of one length.
@@ -82,7 +86,10 @@ without padding: {options.updates} updates from the first on, evaluations left o
 batches, of pairs of similar length (tests/benchmarks/torch_multi30k.py); packed, everything but attention sees real tokens
 alone. Medians of {options.rounds} rounds in turn, the range in brackets.
 
-{processor()}, {os.cpu_count()} cores; products {ours['products']}. Commit {ours['commit']}.
+As a run's first lines tell, the batches of pairs of similar length would have {ours['padding']} padding, those of all lengths
+{rounds[0][MIXED]['padding']}. surd computes none of it.
+
+{processor()}, {os.cpu_count()} cores; {libraries}. {when([begun])} Commit {ours['commit']}.
 """)
     print("\n".join(head(["", "real tokens a second", "surd's to each of these"])))
     for name in rounds[0]:
