@@ -3,11 +3,11 @@ for as long, both on the same pieces, and writes docs/language-model.md.
 
     captions.py DATA --torch PYTHON --nanogpt CHECKOUT [--runs runs/captions] [--surd PROGRAM] [--out docs/language-model.md]
 
-DATA holds train.en, valid.en and test.en of Multi30k, tokenized, in lower case, cut into pieces that end in @@. PYTHON has
-PyTorch and NumPy. nanoGPT has the shape of the config (4 blocks of 128 columns, 4 heads, dropout 0.2, input and output
-tied), and of its config/train_shakespeare_char.py rates, schedule, optimizer and clipping; a step has as many tokens. It
-reads texts as it does, one behind another with a token between them, in windows of 64; both are measured text by text.
-Nothing of it is in this repository: the checkout's model.py is imported.
+DATA holds train.en, valid.en and test.en of Multi30k, tokenized, in lower case, cut into pieces that end in @@;
+multi30k.py says where from. PYTHON has PyTorch and NumPy. nanoGPT has the shape of the config (4 blocks of 128 columns, 4
+heads, dropout 0.2, input and output tied), and of its config/train_shakespeare_char.py rates, schedule, optimizer and
+clipping; a step has as many tokens. It reads texts as it does, one behind another with a token between them, in windows of
+64; both are measured text by text. Nothing of it is in this repository: the checkout's model.py is imported.
 """
 import argparse
 import hashlib
@@ -16,6 +16,8 @@ import math
 import pathlib
 import subprocess
 import sys
+
+from machine import described, noted
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
@@ -35,11 +37,13 @@ def run(command, **more):
 def ours(options):
     folder = options.runs / "surd"
     settings = [f"--set=task.{split}={options.data / split}.en" for split in ("train", "valid", "test")]
+    begun = noted(options.runs / "machine.json", begins=not folder.exists())
     if not (folder / "summary.json").exists():
         run([options.surd, "train", CONFIG, *settings, "--out", folder])
     found = {split: json.loads(run([options.surd, "eval", folder, "--split", split, "--json"],
                                    stdout=subprocess.PIPE).stdout) for split in ("valid", "test")}
     found["summary"] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    found["begun"] = begun
     found["samples"] = []
     for prompt in PROMPTS:
         written = run([options.surd, "sample", folder, *(["--prompt", prompt] if prompt else []), "--count", 3,
@@ -131,9 +135,9 @@ def page(found, peer):
              "Written by tests/benchmarks/captions.py, which trains [captions.yaml](../experiments/configs/captions.yaml) on the",
              f"English side of Multi30k, then nanoGPT's model (karpathy/nanoGPT {NANOGPT}, in PyTorch "
              f"{peer['torch'].split('+')[0]},", "without torch.compile) for as long: the same pieces, the same shape, as many tokens a "
-             "step, and the rates, the", "schedule and the optimizer of its config/train_shakespeare_char.py.", "",
-             f"{summary['cpu']}, {summary['cores']} cores, registers of {summary['simd_width']}; commit "
-             f"{summary['git_commit']}.", "",
+             "step, and the rates, the", "schedule and the optimizer of its config/train_shakespeare_char.py. "
+             "[multi30k.md](multi30k.md) says where the text is from.", "",
+             described(summary, found["begun"]), "",
              "| | Updates | Minutes | Tokens a second | Validation loss | bits a byte | Test loss | bits a byte |",
              "|" + "---|" * 8,
              row("surd", summary["updates"], summary["wall_seconds"], summary["tokens_per_second"], found),

@@ -1,4 +1,5 @@
 """What a measurement is made on, when, and how busy the machine is then."""
+import json
 import os
 import pathlib
 import sys
@@ -30,6 +31,20 @@ def when(begun):
         return f"Measured on {days[0]}, load average {load} when it began."
     span = f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}"
     return f"Measured {span}, in {len(begun)} pieces, load average up to {load} when they began."
+
+
+def noted(file, begins):
+    """The processor and the date that `file` keeps of what began on this machine, or begins now; nothing of older runs."""
+    if begins:
+        file.write_text(json.dumps({"processor": processor(), "date": beginning()["date"]}) + "\n", encoding="utf-8")
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+
+
+def described(summary, begun):
+    """What a run was made on: by its summary.json, and what was noted when it began."""
+    day = f"; begun on {begun['date']}" if begun else ""
+    return (f"{begun.get('processor', summary['cpu'])}, {summary['cores']} cores, registers of {summary['simd_width']}; "
+            f"commit {summary['git_commit']}{day}.")
 
 
 def warn_if_modified(commit):

@@ -7,19 +7,33 @@ had other work beside it, has no times.
                 [--torch PYTHON [--torch-updates 5000]] [--out docs/multi30k.md]
 
 DATA holds train.en, train.de, valid.en, valid.de, test.en and test.de of Multi30k, tokenized, in lower case, cut into
-pieces that end in @@. With --torch, torch_multi30k.py makes the same training there, or its first updates.
+pieces that end in @@: those of the folder data/multi30k-en-de of github.com/LividWo/Revisit-MMT, the repository of Wu et
+al., where test.en and test.de are test.2016.en and test.2016.de. Of other files the page says so. With --torch,
+torch_multi30k.py makes the same training there, or its first updates.
 """
 import argparse
+import hashlib
 import json
 import pathlib
 import statistics
 import subprocess
 import sys
 
+from machine import described, noted
+
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 CONFIG = SOURCE / "experiments" / "configs" / "multi30k.yaml"
 SECONDS_A_MINUTE = 60
+DATA = "[LividWo/Revisit-MMT](https://github.com/LividWo/Revisit-MMT)"  # at its commit dc368d0
+FILES = {  # names there, and their SHA-256
+    "train.en": "0ffe3e3bac16e6aa33ef0dd6a7dca81587479b0d18dff0db2a92ac3f32b00c86",
+    "train.de": "b2c74def7ec129f7ea7023a51501c77174c377ef06c6ccc2f031adcfb5cfadbd",
+    "valid.en": "193d0d18fef5d1bc9d1cddafa13a644de3c5d6a24b45ac44476dcc5e96bfac6e",
+    "valid.de": "eeb95680d6a06eafb13e3494eed9f9fa99783b892f4a3c72dd36e7ce2e000b68",
+    "test.2016.en": "13b5fe3f92f78c54446d66afcaaa0a00a33ab653a8411f16812c9c5ca3795d6d",
+    "test.2016.de": "375c20d50f4c486149a78dfcfb161a430a04ddabe2b7d150f0c7811dc455ac60",
+}
 
 
 def run(command, **more):
@@ -46,13 +60,14 @@ def translate(options, folder, file, *more):
 def trained(options, seed, reference):
     """The run of a seed and what it comes to on the test split."""
     folder = options.runs / f"seed-{seed}"
+    begun = noted(options.runs / f"seed-{seed}-machine.json", begins=not folder.exists())
     run([options.surd, "train", CONFIG, *settings_of(options.data), f"--set=seed={seed}", "--out", folder, "--resume"])
     translations, greedy = options.runs / f"seed-{seed}.de", options.runs / f"seed-{seed}-last-greedy.de"
     if not translations.exists():
         run([options.surd, "average", folder, "--last", 10])
         translate(options, folder, translations, "--checkpoint", "average", "--beam", 5)
         translate(options, folder, greedy, "--checkpoint", "last")
-    result = {"seed": seed, "timed": seed in options.timed, "translations": translations.read_text(encoding="utf-8").splitlines(),
+    result = {"seed": seed, "begun": begun, "timed": seed in options.timed, "translations": translations.read_text(encoding="utf-8").splitlines(),
               "summary": json.loads((folder / "summary.json").read_text(encoding="utf-8")),
               "last, greedy": score(options, "bleu", greedy, reference, "--tokenize", "none")}
     for name, arguments in {"tokenized": ("bleu", "none"), "13a": ("bleu", "13a"), "chrf": ("chrf", None)}.items():
@@ -126,7 +141,22 @@ def beside_pytorch(ours, torch):
         heading.append("BLEU, tok:none")
         rows[0].append(f"{ours['last, greedy']['score']:.2f}")
         rows[1].append(f"{torch['tokenized']['score']:.2f}")
+    else:
+        lines += ["The training ended there: only these first updates are compared, by their loss, and no translations."]
     return lines + [""] + table(heading, rows)
+
+
+def about_data(folder):
+    """Where the text is from, and whether this is it."""
+    lines = ["## The data", "",
+             "29,000 pairs to train, 1,014 to validate and the 1,000 of test 2016: tokenized, in lower case, cut by one BPE of",
+             "10,000 merges for both languages into pieces that end in @@, exactly as they are distributed with the Transformer-tiny",
+             f"baseline of Wu et al. (ACL 2021), in the folder data/multi30k-en-de of {DATA} (commit dc368d0).",
+             "test.2016.en and test.2016.de are called test.en and test.de here. Their SHA-256:", ""]
+    lines += [f"    {expected}  {name}" for name, expected in FILES.items()] + [""]
+    others = [name for name, expected in FILES.items()
+              if hashlib.sha256((folder / name.replace(".2016", "")).read_bytes()).hexdigest() != expected]
+    return lines + ([f"Other files stood in for {', '.join(others)}.", ""] if others else [])
 
 
 def page(options, results, torch):
@@ -143,8 +173,7 @@ def page(options, results, torch):
              "    surd translate runs/multi30k/seed-1 --checkpoint average --beam 5 < test.en > test.hyp",
              "    sed 's/@@ //g' test.de > test.ref",
              "    surd bleu test.hyp --reference test.ref --tokenize none", "",
-             f"{summary['cpu']}, {summary['cores']} cores, registers of {summary['simd_width']}; "
-             f"commit {summary['git_commit']}.", ""]
+             described(summary, ours["begun"]), ""]
     lines += table(["Seed", "BLEU, tok:none", "BLEU, tok:13a", "chrF2", "Updates", "Minutes", "Tokens a second",
                     "Time in evaluations", "Memory, MB"],
                    map(figures, results))
@@ -162,6 +191,7 @@ def page(options, results, torch):
     lines += table(["Minutes", "Updates", "Validation loss", "BLEU"],
                    [[f"{seconds / SECONDS_A_MINUTE:.1f}", f"{record['update']:,}", f"{record['loss']:.3f}", f"{record['bleu']:.2f}"]
                     for seconds, record in curve[step - 1::step]])
+    lines += about_data(options.data)
     lines += ["## Ten sentences", "", f"Every hundredth of the test split, seed {ours['seed']}.", ""]
     joined = {language: [line.replace("@@ ", "") for line in (options.data / f"test.{language}").read_text(
         encoding="utf-8").splitlines()] for language in ("en", "de")}
