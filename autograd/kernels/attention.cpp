@@ -207,6 +207,8 @@ bool is_short_head(const HeadSizes& s) {
          std::max(s.key_width, s.value_width) <= widest;
 }
 
+std::size_t longest_short_head() { return longest; }
+
 void short_head_weights(const HeadSizes& sizes, Rows q, Rows k, const Real* bias, const std::size_t* visible,
                         bool subtract_max, Real* scores, Real* weights) {
   by_width(sizes.row(),

@@ -31,6 +31,8 @@ struct HeadSizes {
 
 /// Whether the functions below take a head of these sizes.
 bool is_short_head(const HeadSizes& sizes);
+/// Queries, and keys, of the longest head that they take.
+std::size_t longest_short_head();
 
 /// P = softmax(S), S = factor Q K^T + bias or the soft cap of that, over the first visible[t] keys of query t, 0
 /// beyond. The bias of query t and key j is bias[queries - 1 - t + j]; null for none. `scores`, as large as P, gets S

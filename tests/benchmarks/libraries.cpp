@@ -6,12 +6,13 @@
 
 #include "autograd/base/random.hpp"
 #include "autograd/blas.hpp"
+#include "autograd/kernels/attention.hpp"
 #include "autograd/kernels/gemm.hpp"
 #include "experiments/commands/bench/bench_products.hpp"
 #include "experiments/commands/bench/peak.hpp"
 #include "experiments/program/stopwatch.hpp"
+#include "experiments/program/text_format.hpp"
 #include "experiments/program/version.hpp"
-#include "experiments/run/system_info.hpp"
 
 #include <dnnl.h>
 #include <fmt/format.h>
@@ -20,6 +21,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <string>
@@ -149,6 +152,22 @@ void print_shape(const std::vector<Library>& all, const BenchShape& shape, doubl
              as_taken);
 }
 
+/// The value of the first line "key : value" of /proc/cpuinfo.
+std::string cpuinfo(const std::string& key) {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    const auto value = line.find(": ");
+    if (line.rfind(key + '\t', 0) == 0 && value != std::string::npos) return line.substr(value + 2);
+  }
+  return "?";
+}
+
+/// Its name, family, model and stepping: clouds call several generations by one name.
+std::string processor() {
+  return fmt::format("{} (family {}, model {}, stepping {})", cpuinfo("model name"), cpuinfo("cpu family"),
+                     cpuinfo("model"), cpuinfo("stepping"));
+}
+
 int run(const std::vector<std::string>& names) {
   blas::initialize();
   auto* const set_threads = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
@@ -157,18 +176,19 @@ int run(const std::vector<std::string>& names) {
   const std::vector<Library> all = libraries();
   const dnnl_version_t* const onednn = dnnl_version();
   const double peak = peak_gflops();
-  std::string processor;
-  for (const auto& [name, value] : system_info())
-    if (name == "cpu") processor = value;
   fmt::print("# Products of a step by several libraries\n\n");
   fmt::print("Written by `./dev bench libraries`; [performance.md](../performance.md) has whole steps.\n\n");
   fmt::print(
       "GFLOP/s of one thread, the fastest of many repeats in turn, matrices in the cache where they fit. {}; {}; ",
-      processor, blas::description());
+      processor(), blas::description());
+  fmt::print("oneDNN {}.{}.{} by dnnl_sgemm; libxsmm passes large ones on to OpenBLAS. ", onednn->major, onednn->minor,
+             onednn->patch);
+  fmt::print("One core's peak is {:.0f} GFLOP/s. Measured on {}. Commit {}.\n\n", peak,
+             iso_time(std::time(nullptr)).substr(0, 10), git_commit());
   fmt::print(
-      "oneDNN {}.{}.{}; libxsmm passes large ones on to OpenBLAS. One core's peak is {:.0f} GFLOP/s. Commit {}.\n\n",
-      onednn->major, onednn->minor, onednn->patch, peak, git_commit());
-  fmt::print("Heads of up to 32 queries and keys stand here product by product; a step computes them in registers.\n");
+      "Heads of up to {} queries and keys, which a step computes as a whole in registers, stand here product by "
+      "product; as a step takes them, they count by the time of surd's kernel.\n",
+      kernels::longest_short_head());
   for (const std::string& name : names) print_shape(all, find_bench_shape(name), peak);
   return 0;
 }
