@@ -59,10 +59,12 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def environment(threads, torch):
+def environment(threads, torch, blas):
     variables = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
     if torch:
         del variables["OPENBLAS_NUM_THREADS"]
+    if blas == "OpenBLAS":  # which has threads beside those of OpenMP: who waits busily keeps the others from the cores
+        variables["OMP_WAIT_POLICY"] = "passive"
     return variables
 
 
@@ -75,13 +77,14 @@ def finish(command, process):
     return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
 
 
-def start(command, threads=1):
+def start(command, threads=1, blas=""):
+    """`blas`: of a PyTorch, what it multiplies with."""
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env=environment(threads, torch=pathlib.Path(command[1]).parent == HERE))
+                            env=environment(threads, pathlib.Path(command[1]).parent == HERE, blas))
 
 
-def run(command, threads=1):
-    return finish(command, start(command, threads))
+def run(command, threads=1, blas=""):
+    return finish(command, start(command, threads, blas))
 
 
 def first(lines):
@@ -182,7 +185,7 @@ class Measurements:
                     if threads > 1 and peer["compile"]:
                         continue  # half a minute of compilation a round, for a comparison that one thread has made
                     words = ["--threads", str(threads)] + ["--compile"] * peer["compile"]
-                    entry[peer["name"]] = first(run(self.torch(peer, "step", shape, *words), threads))
+                    entry[peer["name"]] = first(run(self.torch(peer, "step", shape, *words), threads, peer["blas"]))
                 expect_one_size(shape, entry)
                 entry = {name: figures for name, figures in entry.items() if figures}
                 rounds += [entry] if entry else []

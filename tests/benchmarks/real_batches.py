@@ -44,7 +44,7 @@ def of_surd(options, bucketing):
 
 def of_torch(options, peer, layout):
     lines = run([peer["python"], str(HERE / "torch_multi30k.py"), str(options.data), "--updates", str(options.updates),
-                 "--threads", str(THREADS), *layout], THREADS)
+                 "--threads", str(THREADS), *layout], THREADS, peer["blas"])
     if not lines:
         return None
     return {"tokens_per_second": lines[-1]["tokens"] / lines[-1]["seconds"], "params": lines[-1]["params"]}
