@@ -24,9 +24,14 @@ int blas_thread_shutdown_() __attribute__((weak));
 namespace surd::blas {
 namespace {
 
+/// Once: OpenBLAS would begin its threads again.
 void keep_on_one_thread() {
-  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
-  if (blas_thread_shutdown_ != nullptr) blas_thread_shutdown_();  // a thread that nobody needs waits busily for 0.1 s
+  static const bool kept = [] {
+    if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
+    if (blas_thread_shutdown_ != nullptr) blas_thread_shutdown_();  // a thread that nobody needs waits busily for 0.1 s
+    return true;
+  }();
+  (void)kept;
 }
 
 }  // namespace

@@ -52,8 +52,9 @@ std::string core_name();
 double self_test_error();
 double self_test_tolerance();
 
-/// Keeps BLAS on one thread, and ends OpenBLAS's others, which is faster for small products and leaves the cores to
-/// replicas and runs side by side, and throws Error when the self-test fails: a wrong build must not train silently.
+/// Keeps BLAS on one thread, and ends OpenBLAS's others, as the first product would, which is faster for small products
+/// and leaves the cores to replicas and runs side by side, and throws Error when the self-test fails: a wrong build
+/// must not train silently.
 void initialize();
 
 }  // namespace surd::blas

@@ -112,15 +112,17 @@ ProductRules rules_for(const ProcessorKind& processor) {
 std::string described(const ProductRules& rules) {
   const KernelShare& nn = rules.nn;
   const bool alike = nn == rules.nt && nn == rules.tn && nn == rules.few_rows;
-  const std::string division =
-      alike && nn == all    ? "all by surd's kernel"
-      : alike && nn == none ? "all by the library"
-                            : fmt::format("by surd's kernel NN {}, NT {}, TN {}, few rows {}; else by the library",
-                                          words(nn), words(rules.nt), words(rules.tn), words(rules.few_rows));
+  if (alike && nn == all) return "all by surd's kernel";
+  if (alike && nn == none) return "all by the library";
+  return fmt::format("by surd's kernel NN {}, NT {}, TN {}, few rows {}; else by the library", words(nn),
+                     words(rules.nt), words(rules.tn), words(rules.few_rows));
+}
+
+std::string evidence_of(const ProductRules& rules) {
   const auto& [vendor, family, bits, core] = rules.processor;
   const bool measured = measured_rules(rules.processor).has_value();
-  return fmt::format("{} ({} {}, family {}, {} bits, {})", division, measured ? "measured on" : "likely the fastest on",
-                     vendor, family, bits, core);
+  return fmt::format("{} on {}, family {}, {} bits, {}", measured ? "measured" : "likely the fastest", vendor, family,
+                     bits, core);
 }
 
 std::string table_line(const ProductRules& rules) {

@@ -60,6 +60,8 @@ ProductRules rules_for(const ProcessorKind& processor);
 
 /// In words, as `surd doctor` has it.
 std::string described(const ProductRules& rules);
+/// "measured on amd, family 26, 512 bits, Cooperlake", or only likely there.
+std::string evidence_of(const ProductRules& rules);
 
 /// As a line of product_table.inc.
 std::string table_line(const ProductRules& rules);

@@ -1,6 +1,7 @@
 #include "train/evaluation.hpp"
 
 #include "autograd/kernels/rows.hpp"
+#include "autograd/ops.hpp"
 #include "data/batch.hpp"
 #include "train/batch_loss.hpp"
 #include "train/decoding.hpp"
@@ -56,10 +57,9 @@ std::vector<Translation> translate(const Transformer& model, const std::vector<S
     for (const std::size_t index : batch.indices) {
       const std::vector<TokenId>& source = pairs[index].source;
       sources.push_back(source);
-      // With its eos. BLEU is that of what surd translate writes, but where the reference is beyond its limit; of
-      // other translations a longer one is wrong anyway.
-      options.max_lengths.push_back(arguments.bleu ? std::max(pairs[index].target.size() + 1,
-                                                              length_limit(usual_max_length_factor, source.size()))
+      // BLEU is that of what surd translate writes. Without it a translation that is longer than the right one, with
+      // its eos, is wrong anyway.
+      options.max_lengths.push_back(arguments.bleu ? length_limit(usual_max_length_factor, source.size())
                                                    : codec.most_tokens(pairs[index]) + 1);
     }
     auto of_batch = decode(model, sources, options);

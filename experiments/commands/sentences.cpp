@@ -3,6 +3,7 @@
 #include "autograd/base/utf8.hpp"
 #include "data/text.hpp"
 #include "experiments/config/config_error.hpp"
+#include "experiments/config/settings.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
@@ -67,11 +68,13 @@ Corpus corpus_with(const OpenRun& run, const std::string& split) {
   Corpus corpus;
   try {
     corpus = while_waiting(waiting_for_data, [&] { return run.config.task.make()->load(run.config.seed); });
-  } catch (const Error& error) {
+  } catch (const OptionError& error) {
+    const Settings settings = settings_of(run.config);
+    const auto file = settings.find(error.path());
+    if (file == settings.end() || path_exists(file->second)) throw;
     throw UsageError(
         fmt::format("{}: all files of its data are needed: {}\nits paths begin in the folder that it was trained in{}; "
-                    "where a file "
-                    "was moved, write its new path into {}",
+                    "of a file that was moved, write the new path into {}",
                     run.folder.path, error.what(), folder_of_training(run.folder), run.folder.config()));
   }
   corpus.splits = {*as_usage([&] { return &corpus.split(split); })};

@@ -103,8 +103,7 @@ void YamlDocument::assign(std::string_view path, std::string_view value, const O
     problems_.push_back(
         {origin, "",
          "has an element of a list in brackets; write its number behind a '.' (optimizer.groups.0.match) where the "
-         "file "
-         "has it, or else the whole list: --set 'optimizer.groups=[{match: \"*.bias\", weight_decay: 0}]'"});
+         "file has it, or else the whole list: --set 'optimizer.groups=[{match: \"*.bias\", weight_decay: 0}]'"});
   } else if (keys.size() > YamlLimits::depth) {
     problems_.push_back(
         {origin, "", fmt::format("has more than {} levels, which no config has; shorten the path", YamlLimits::depth)});

@@ -265,7 +265,7 @@ void load_checkpoint(const RunFolder& folder, const RunConfig& config, const Tex
     const Checkpoints::Check check = expect_same_model(folder.path, config, codec);
     load_parameters(path, parameters, [&](const std::string& file, const Checkpoints::Metadata& metadata) {
       check(file, metadata);
-      warn_of_old_average(folder, checkpoints, file, metadata);
+      if (name == "average") warn_of_old_average(folder, checkpoints, file, metadata);
     });
   } catch (const Error& error) {
     throw Error(fmt::format("{}; use another one: {}", error.what(), others));

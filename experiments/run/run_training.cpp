@@ -179,8 +179,13 @@ int run(Training training, const Dataset& dataset, const RunConfig& config, cons
   write_summary(folder, outcome, state.update, training.parameters, listener, progress.state.update, seconds);
   console.end_progress();
   if (!state.finished) {
-    console.warn(fmt::format("interrupted after update {}; surd train {} --out {} --resume goes on from there",
-                             state.update, shell_word(folder.config()), shell_word(folder.path)));
+    std::string text = fmt::format("interrupted after update {}", state.update);
+    if (!request.alone)  // a worker goes on with the run of a study
+      text += fmt::format("; {}surd train {} --out {}{} --resume goes on from there",
+                          request.transport == nullptr ? "" : fmt::format("mpirun -n {} ", request.transport->count()),
+                          shell_word(folder.config()), shell_word(folder.path),
+                          request.transport == nullptr ? "" : " --ranks");
+    console.warn(text);
     return signals.received() != 0 ? 128 + signals.received() : exit_unfinished;  // another rank was told to stop
   }
   console.line(fmt::format(

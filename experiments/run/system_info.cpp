@@ -58,6 +58,7 @@ std::string core_chosen_by() {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> system_info() {
+  const blas::ProductRules products = blas::rules_for(blas::this_processor());
   return {
       {"surd", version()},
       {"git_commit", git_commit()},
@@ -67,7 +68,8 @@ std::vector<std::pair<std::string, std::string>> system_info() {
       {"blas", blas::description()},
       {"blas_core", blas::core_name()},
       {"blas_core_from", core_chosen_by()},
-      {"products", blas::described(blas::rules_for(blas::this_processor()))},
+      {"products", blas::described(products)},
+      {"products_are", blas::evidence_of(products)},
       {"cpu", proc_value("/proc/cpuinfo", "model name")},
       {"simd_width", fmt::format("{} bits", 8 * sizeof(kernels::Batch))},
       {"cores", std::to_string(std::thread::hardware_concurrency())},

@@ -1,9 +1,11 @@
 #include "autograd/blas.hpp"
 
+#include "autograd/kernels/gemm.hpp"
 #include "tests/tensors.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -122,7 +124,7 @@ TEST_CASE("linear maps add their bias and cut at 0, by the kernel and by the lib
     return values;
   };
   const auto x = numbers(rows * in, 3), weight = numbers(out * in, 7), bias = numbers(out, 5);
-  for (const auto map : {&blas::linear, &blas::library_linear})
+  for (const auto map : {&blas::linear, &kernels::linear, &blas::library_linear})
     for (const bool with_bias : {false, true})
       for (const bool relu : {false, true}) {
         std::vector<Real> y(rows * out, nan);

@@ -63,7 +63,7 @@ def environment(threads, torch, blas):
     variables = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
     if torch:
         del variables["OPENBLAS_NUM_THREADS"]
-    if blas == "OpenBLAS":  # which has threads beside those of OpenMP: who waits busily keeps the others from the cores
+    if blas == "OpenBLAS":  # whose own threads need the cores on which those of OpenMP would wait busily
         variables["OMP_WAIT_POLICY"] = "passive"
     return variables
 
@@ -153,7 +153,8 @@ class Measurements:
             sys.exit(f"--avx2 needs a program that was built for it (SURD_PRESET=package); {self.surd} has registers of "
                      f"{facts['simd_width']}")
         self.raw = RawResults(options.raw, {
-            **{key: facts[key] for key in ("program", "products", "blas", "blas_core", "blas_core_from")},
+            **{key: facts[key] for key in ("program", "blas", "blas_core", "blas_core_from")},
+            "products": f"{facts['products']} ({facts['products_are']})",
             "commit": facts["git_commit"], "processor": processor(), "cores": os.cpu_count(), "scripts": scripts(),
             "rounds": self.rounds, "seconds": self.seconds, "avx2": options.avx2,
             "peers": [{key: p[key] for key in ("name", "compile", "blas")} for p in self.peers]}, options.anew)

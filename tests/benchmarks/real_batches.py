@@ -38,7 +38,7 @@ def of_surd(options, bucketing):
             sys.exit(f"surd train failed:\n{made.stderr}")
         summary = json.loads((out / "summary.json").read_text())
     return {"tokens_per_second": summary["tokens_per_second"] / (1 - summary["evaluation_share"]),
-            "params": summary["parameters"], "commit": summary["git_commit"], "products": summary["products"],
+            "params": summary["parameters"], "commit": summary["git_commit"], "products": f"{summary['products']} ({summary['products_are']})",
             "padding": re.search(r"padding ([\d.]+ %)", made.stdout)[1]}
 
 

@@ -2,6 +2,7 @@
 
 #include "autograd/blas.hpp"
 #include "autograd/kernels/attention.hpp"
+#include "autograd/ops.hpp"
 
 #include <fmt/format.h>
 

@@ -64,7 +64,9 @@ void expect_decidable(const Study& study, const StudyRunArguments& arguments) {
 void expect_as_begun(const StudyFolder& folder, const StudyRunArguments& arguments) {
   const char* way_out = "is fixed when a study is begun, and was not given then; begin it in another folder by --out";
   expect_usage(!arguments.keep_checkpoints || folder.keep_checkpoints(), "--keep-checkpoints", "{}", way_out);
-  expect_usage(!arguments.retries || *arguments.retries == folder.retries(), "--retries", "{}", way_out);
+  expect_usage(!arguments.retries || *arguments.retries == folder.retries(), "--retries",
+               "is fixed when a study is begun, and was {} then; begin it in another folder by --out",
+               folder.retries());
 }
 
 /// Makes sure that the study can be made in its folder: nothing is there, or the study itself was begun.

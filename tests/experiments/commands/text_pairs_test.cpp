@@ -97,16 +97,34 @@ TEST_CASE("an average says that the run has gone on since") {
                  "is of the updates 2,4, and the run has gone on to 6"));
 }
 
-TEST_CASE("what surd eval measures is what surd translate writes, however long the words of the reference are") {
+TEST_CASE("what surd eval measures is what surd translate writes, however long the reference is") {
   const TextPairs pairs;
-  const std::string target = pairs.folder.write("long.de", long_words + "\n" + long_words + "\n");
-  const std::string source = pairs.folder.write("long.en", "a b c\nc b a\n"), run = pairs.folder.path("long");
+  std::string words;
+  for (int i = 0; i < 30; ++i) words += "a b ";  // of one word as long as translations become
+  const std::string target = pairs.folder.write("long.de", long_words + "\n" + words + "c\n");
+  const std::string source = pairs.folder.write("long.en", "a b c\na\n"), run = pairs.folder.path("long");
   const std::string config = pairs.write("long", source, target, "subwords: {kind: bpe, size: 40}");
   REQUIRE(program("train " + config + " --out " + run).exit_code == 0);
   const json eval = json::parse(program("eval --json " + run).output);
-  const Outcome scored = shell(SURD_EXECUTABLE " translate " + run + " < " + source + " > " + run + "/hypotheses; " +
-                               SURD_EXECUTABLE " chrf " + run + "/hypotheses --reference " + target + " --json");
-  CHECK(json::parse(scored.output)["score"].get<double>() == doctest::Approx(eval["chrf"].get<double>()));
+  REQUIRE(shell(SURD_EXECUTABLE " translate " + run + " < " + source + " > " + run + "/hypotheses").exit_code == 0);
+  for (const std::string metric : {"bleu", "chrf"}) {
+    const Outcome scored = program(metric + " " + run + "/hypotheses --reference " + target + " --json");
+    CHECK(json::parse(scored.output)["score"].get<double>() == doctest::Approx(eval[metric].get<double>()));
+  }
+}
+
+TEST_CASE("whose data are not there is told where they were, and of damaged ones what is wrong") {
+  const TextPairs pairs;
+  REQUIRE(pairs.train("one").exit_code == 0);
+  pairs.folder.write("text.de", "b a\xFF\n");
+  const Outcome damaged = program("eval " + pairs.folder.path("one"));
+  CHECK(damaged.exit_code != 0);
+  CHECK_FALSE(contains(damaged.output, "all files of its data are needed"));
+  std::filesystem::remove(pairs.target);
+  const Outcome missing = program("eval " + pairs.folder.path("one"));
+  CHECK(missing.exit_code == 2);
+  CHECK(contains(missing.output, "all files of its data are needed: task.train_target: cannot read"));
+  CHECK(contains(missing.output, "write the new path into " + pairs.folder.path("one/config.yaml")));
 }
 
 TEST_CASE("a line to score has two columns") {

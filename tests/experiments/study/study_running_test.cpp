@@ -353,6 +353,15 @@ TEST_CASE("a study that was changed is not gone on with; its frozen copy needs n
   CHECK(contains(nothing.output, "is not the folder of a study"));
 }
 
+TEST_CASE("the number of retries is that of the beginning") {
+  const StudyRun study(StudyFile::whole("seeds: 1\n"));
+  REQUIRE(study.run("out", "--retries 5").exit_code == 0);
+  CHECK(study.run("out", "--resume --retries 5").exit_code == 0);
+  const Outcome other = study.run("out", "--resume --retries 2");
+  CHECK(other.exit_code == 2);
+  CHECK(contains(other.output, "--retries: is fixed when a study is begun, and was 5 then"));
+}
+
 TEST_CASE("with --keep-checkpoints the runs can be used afterwards, and give the same numbers") {
   const StudyRun study(StudyFile::whole("seeds: 1\n"));
   REQUIRE(study.run("plain").exit_code == 0);
