@@ -149,8 +149,12 @@ def effect(hypothesis):
     return text + (f", not known in {unknown}" if unknown else "")
 
 
-def phrase(hypothesis):
-    return f"**{hypothesis['verdict']}** ({effect(hypothesis)})"
+def phrase(study, hypothesis):
+    """Of a statement that has no p because runs have no value, also of how many of the study's seeds it is."""
+    seeds = len(study["seeds"])
+    known = min((len(check["values"]) for check in hypothesis["checks"]), default=0)
+    of = f", of {known} of {seeds} seeds" if hypothesis["p"] is None and 0 < known < seeds else ""
+    return f"**{hypothesis['verdict']}** ({effect(hypothesis)}{of})"
 
 
 def least_certain(results, least):
@@ -163,8 +167,8 @@ def least_certain(results, least):
         seeds = min(len(check["values"]) for check in hypothesis["checks"])
         # Where all seeds agree, a test of signed ranks gives 2 in 2^seeds, and never less.
         agree = f", where all {seeds} seeds agree" if hypothesis["p"] == 2 / 2**seeds else ""
-        lines.append(f"- {study_link(name)}: \"{hypothesis['name']}\" is {phrase(hypothesis)}, p = {number(p_holm)}, "
-                     f"{number(hypothesis['p'])} before the correction{agree}")
+        lines.append(f"- {study_link(name)}: \"{hypothesis['name']}\" is {phrase(results.verdicts[name], hypothesis)}, "
+                     f"p = {number(p_holm)}, {number(hypothesis['p'])} before the correction{agree}")
     if not lines:
         raise Wrong(f"no statement has a p after Holm of {number(least)} or more")
     return "\n".join(lines)
@@ -214,7 +218,7 @@ def render(template, results, figures):
             return bounded(results.summary(study, what[len("number "):])["estimate"])
         if what.startswith("effect "):
             return effect(results.hypothesis(study, what[len("effect "):]))
-        return phrase(results.hypothesis(study, what))
+        return phrase(results.study(study), results.hypothesis(study, what))
 
     def rendered(found):
         try:

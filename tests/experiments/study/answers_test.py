@@ -31,6 +31,7 @@ class Answers(unittest.TestCase):
         study = self.folder / "results" / "wide"
         study.mkdir(parents=True)
         (study / "verdicts.json").write_text(json.dumps({
+            "seeds": list(range(1, 11)),
             "hypotheses": [hypothesis("It is later", "supported", 1.6, "at_least", (1.5, None)),
                            hypothesis("It is earlier", "refuted", 2), several("It is 2 everywhere")],
             "arms": [{"name": "d=16", "levels": {"d": "16"}}],
@@ -90,6 +91,13 @@ class Answers(unittest.TestCase):
         self.assertEqual((self.folder / "answers.md").read_text(),
                          f'{link}\n- {link}: "It is later" is **supported** (≥ 1.6 times [1.5, ∞]), {certain}\n'
                          f'- {link}: "It is earlier" is **refuted** (2 times [0.5, 2.5]), {certain}')
+
+    def test_a_statement_without_p_says_how_many_seeds_it_is_of(self):
+        made = self.render("{{wide: undecided It is 2 everywhere}}; {{wide: supported It is later}}")
+        self.assertEqual(made.returncode, 0)
+        self.assertEqual((self.folder / "answers.md").read_text(),
+                         "**undecided** (2 to ≥ 9 in 2 cases, not known in 1, of 8 of 10 seeds); "
+                         "**supported** (≥ 1.6 times [1.5, ∞])")
 
     def test_a_figure_has_the_sentence_of_its_chart(self):
         (self.folder / "figures").mkdir()
