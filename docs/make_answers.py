@@ -14,6 +14,8 @@ RESULTS (experiments/results) holds a folder a study, as `surd study publish` ma
     {{drawing ALT}}                         the picture that answers_figure.py draws, figures/answers.png
     {{study NAME}}                          a link to its report
     {{least certain P}}                     the decided statements of all studies above whose p after Holm is P or more
+    {{false discoveries RATE}}              how many decided statements of all of RESULTS stay so at RATE if p is
+                                            corrected over more than one study
     {{studies}}                             a table of all studies above: what made them, in how many core-hours
 
 where VERDICT is the one that the sentence rests on (supported, refuted or undecided): where the study says another,
@@ -174,6 +176,57 @@ def least_certain(results, least):
     return "\n".join(lines)
 
 
+def holm(p):
+    """Adjusted so that the chance of a single error among those below a rate is no more than it."""
+    order = sorted(range(len(p)), key=lambda i: p[i])
+    adjusted, so_far = dict.fromkeys(order), 0.0
+    for rank, i in enumerate(order):
+        adjusted[i] = so_far = max(so_far, (len(p) - rank) * p[i])
+    return [adjusted[i] for i in range(len(p))]
+
+
+def benjamini_hochberg(p):
+    """Adjusted so that the expected share of errors among those below a rate is no more than it."""
+    order = sorted(range(len(p)), key=lambda i: -p[i])
+    adjusted, so_far = dict.fromkeys(order), 1.0
+    for rank, i in enumerate(order):
+        adjusted[i] = so_far = min(so_far, len(p) / (len(p) - rank) * p[i])
+    return [adjusted[i] for i in range(len(p))]
+
+
+def false_discoveries(results, rate):
+    """How many decided statements of all published studies are left if p is corrected over more than one study."""
+    tested = []  # study, hypothesis, p
+    for path in sorted(results.folder.glob("*/verdicts.json")):
+        verdicts = json.loads(path.read_text(encoding="utf-8"))
+        tested += [(path.parent.name, hypothesis, verdicts["looks"] * hypothesis["p"])
+                   for hypothesis in verdicts["hypotheses"] if hypothesis["p"] is not None]
+    decided = [hypothesis["verdict"] != "undecided" for _, hypothesis, _ in tested]
+
+    def left(correct, among):
+        adjusted = correct([tested[i][2] for i in among])
+        return [i for i, p in zip(among, adjusted) if decided[i] and p <= rate]
+
+    everything = range(len(tested))
+    found = left(benjamini_hochberg, everything)
+    lost = [f"{study_link(name)}, \"{hypothesis['name']}\", p = {number(hypothesis['p'])}"
+            for i, (name, hypothesis, _) in enumerate(tested) if decided[i] and i not in found]
+    about = {}  # a claim
+    for i, (_, hypothesis, _) in enumerate(tested):
+        about.setdefault(hypothesis["claim"] or None, []).append(i)
+    about.pop(None, None)
+    exception = f" (all but {'; '.join(lost)})" if lost else ""
+    everywhere = len(left(holm, everything))
+    of_claims = sum(len(left(holm, among)) for among in about.values())
+    decided_of_claims = sum(decided[i] for among in about.values() for i in among)
+    studies = len({name for name, _, _ in tested})
+    return (f"{studies} studies have {len(tested)} statements with a p, and {sum(decided)} of them are decided. "
+            f"Corrected over all of them at once, {len(found)} stay so{exception} by the method of Benjamini & "
+            f"Hochberg (1995), which expects no more than {100 * rate:g} % of these to be wrong, and "
+            f"{everywhere} by Holm's, where the chance that a single one is wrong is {100 * rate:g} % at most. "
+            f"Corrected by Holm's over the statements about each claim, {of_claims} of {decided_of_claims} stay")
+
+
 def study_link(name):
     return f"[{name}](../experiments/results/{name}/report.md)"
 
@@ -197,6 +250,8 @@ def render(template, results, figures):
             return studies_table(results)
         if words.startswith("least certain "):
             return least_certain(results, float(words[len("least certain "):]))
+        if words.startswith("false discoveries "):
+            return false_discoveries(results, float(words[len("false discoveries "):]))
         if words.startswith("figure "):
             study, chart = (words.split() + ["", ""])[1:3]
             alt = results.chart(study, chart)["alt"]

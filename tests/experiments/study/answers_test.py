@@ -15,14 +15,18 @@ SOURCE = pathlib.Path(__file__).resolve().parents[3]
 def hypothesis(name, verdict, value, bound="exactly", interval=(0.5, 2.5)):
     check = {"values": [value] * 8, "seeds": list(range(1, 9)), "compared_by": "ratio", "expected": None,
              "effect": {"value": value, "bound": bound, "interval": list(interval)}}
-    return {"name": name, "verdict": verdict, "p": 0.0078125, "p_holm": 0.0390625, "checks": [check]}
+    return {"name": name, "verdict": verdict, "claim": 1, "p": 0.0078125, "p_holm": 0.0390625, "checks": [check]}
 
 
 def several(name):
     """Three checks: of one nothing is known, of one a bound."""
     checks = [hypothesis(name, "", *effect)["checks"][0]
               for effect in ((None, "unknown"), (9, "at_least"), (2, "exactly"))]
-    return {"name": name, "verdict": "undecided", "p": None, "p_holm": None, "checks": checks}
+    return {"name": name, "verdict": "undecided", "claim": None, "p": None, "p_holm": None, "checks": checks}
+
+
+def with_p(name, verdict, p, claim=None):
+    return {**hypothesis(name, verdict, 2), "p": p, "claim": claim}
 
 
 class Answers(unittest.TestCase):
@@ -31,7 +35,7 @@ class Answers(unittest.TestCase):
         study = self.folder / "results" / "wide"
         study.mkdir(parents=True)
         (study / "verdicts.json").write_text(json.dumps({
-            "seeds": list(range(1, 11)),
+            "seeds": list(range(1, 11)), "looks": 1,
             "hypotheses": [hypothesis("It is later", "supported", 1.6, "at_least", (1.5, None)),
                            hypothesis("It is earlier", "refuted", 2), several("It is 2 everywhere")],
             "arms": [{"name": "d=16", "levels": {"d": "16"}}],
@@ -98,6 +102,21 @@ class Answers(unittest.TestCase):
         self.assertEqual((self.folder / "answers.md").read_text(),
                          "**undecided** (2 to ≥ 9 in 2 cases, not known in 1, of 8 of 10 seeds); "
                          "**supported** (≥ 1.6 times [1.5, ∞])")
+
+    def test_all_studies_are_corrected_together(self):
+        narrow = self.folder / "results" / "narrow"
+        narrow.mkdir()
+        (narrow / "verdicts.json").write_text(json.dumps({"looks": 1, "hypotheses": [
+            with_p("It is small", "supported", 0.001, 1), with_p("It is smaller", "undecided", 0.6),
+            with_p("It is smallest", "refuted", 0.045, 2)]}))
+        self.assertEqual(self.render("{{false discoveries 0.05}}").returncode, 0)
+        # Of 0.001, 0.0078, 0.0078, 0.045 and 0.6 the fourth is above 0.05 * 4 / 5, the third below 0.05 / 3.
+        self.assertEqual((self.folder / "answers.md").read_text(),
+                         "2 studies have 5 statements with a p, and 4 of them are decided. Corrected over all of them "
+                         "at once, 3 stay so (all but [narrow](../experiments/results/narrow/report.md), "
+                         "\"It is smallest\", p = 0.045) by the method of Benjamini & Hochberg (1995), which expects no "
+                         "more than 5 % of these to be wrong, and 3 by Holm's, where the chance that a single one is "
+                         "wrong is 5 % at most. Corrected by Holm's over the statements about each claim, 4 of 4 stay")
 
     def test_a_figure_has_the_sentence_of_its_chart(self):
         (self.folder / "figures").mkdir()
