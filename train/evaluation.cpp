@@ -47,6 +47,11 @@ void for_each_target(const Transformer& model, const std::vector<SentencePair>& 
   }
 }
 
+/// How many tokens surd translate writes, if nobody says otherwise.
+std::size_t written_at_most(const std::vector<TokenId>& source) {
+  return length_limit(usual_max_length_factor, source.size());
+}
+
 /// Translations of the pairs, in their order.
 std::vector<Translation> translate(const Transformer& model, const std::vector<SentencePair>& pairs,
                                    const TextCodec& codec, const EvaluationArguments& arguments) {
@@ -57,10 +62,9 @@ std::vector<Translation> translate(const Transformer& model, const std::vector<S
     for (const std::size_t index : batch.indices) {
       const std::vector<TokenId>& source = pairs[index].source;
       sources.push_back(source);
-      // BLEU is that of what surd translate writes. Without it a translation that is longer than the right one, with
-      // its eos, is wrong anyway.
-      options.max_lengths.push_back(arguments.bleu ? length_limit(usual_max_length_factor, source.size())
-                                                   : codec.most_tokens(pairs[index]) + 1);
+      // With its eos. A longer translation is wrong anyway, but BLEU looks at all that surd translate would write.
+      const std::size_t longest_right = codec.most_tokens(pairs[index]) + 1;
+      options.max_lengths.push_back(arguments.bleu ? std::max(longest_right, written_at_most(source)) : longest_right);
     }
     auto of_batch = decode(model, sources, options);
     for (std::size_t i = 0; i < of_batch.size(); ++i) translations[batch.indices[i]] = std::move(of_batch[i]);
@@ -76,7 +80,7 @@ double score_of(const TranslationMetric& metric, const std::vector<std::string>&
 /// Measures translations of the first pairs.
 void measure_translations(const Transformer& model, const std::vector<SentencePair>& pairs, const TextCodec& codec,
                           const EvaluationArguments& arguments, Evaluation& result) {
-  const auto translations = translate(model, pairs, codec, arguments);
+  auto translations = translate(model, pairs, codec, arguments);
   std::size_t right = 0;
   std::vector<std::string> texts, references;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -85,7 +89,9 @@ void measure_translations(const Transformer& model, const std::vector<SentencePa
       result.samples.push_back({codec.decode_source(pairs[i].source), codec.decode_target(translations[i].tokens),
                                 codec.reference(pairs[i])});
     if (!arguments.bleu) continue;
-    texts.push_back(codec.decode_target(translations[i].tokens));
+    std::vector<TokenId>& written = translations[i].tokens;
+    written.resize(std::min(written.size(), written_at_most(pairs[i].source)));
+    texts.push_back(codec.decode_target(written));
     references.push_back(codec.reference(pairs[i]));
   }
   result.sequence_accuracy = static_cast<double>(right) / static_cast<double>(pairs.size());

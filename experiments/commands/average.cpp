@@ -75,11 +75,13 @@ int average_command(const AverageArguments& arguments) {
   const auto paths = as_usage([&] { return chosen(arguments, checkpoints, folder.checkpoints()); });
   const OpenRun run(arguments.run, paths.front());  // of which the others must have the tensors
   const Checkpoints::Check same_model = expect_same_model(folder.path, run.config, run.codec);
-  const auto updates = average_checkpoints(paths, to, [&](const std::string& path, const Checkpoints::Metadata& told) {
+  const auto check = [&](const std::string& path, const Checkpoints::Metadata& told) {
     same_model(path, told);
     const std::string changes = difference(path, told, run.config, run.codec, Compared::all);
     if (!changes.empty()) Console().warn(fmt::format("{} was trained otherwise:{}", path, changes));
-  });
+  };
+  const auto updates =
+      average_checkpoints(paths, to, check, {{"averaged_at", std::to_string(checkpoints.last_update())}});
   fmt::print("{}\nmean of {} checkpoints, after updates {}\n", to, updates.size(), fmt::join(updates, ", "));
   return exit_done;
 }

@@ -92,7 +92,7 @@ std::string command_line_of(const TrainArguments& arguments, const std::string& 
 std::string usual_folder(const TrainArguments& arguments) {
   const fs::path config(arguments.config);
   const RunFolder own(config.has_parent_path() ? config.parent_path().string() : ".");
-  if (config.filename() != "config.yaml" || !own.begun()) return "runs/" + config.stem().string();
+  if (config.filename() != "config.yaml" || !path_exists(own.data())) return "runs/" + config.stem().string();
   expect_usage(
       arguments.resume, "--out",
       "is missing: {} is the config of a run; --resume goes on with that run, --out names the folder of another",
@@ -117,6 +117,8 @@ int train_in_folder(const TrainArguments& arguments, Transport* transport) {
   RunRequest request;
   const bool resuming = request.resume = arguments.resume && folder.begun();
   if (resuming) {
+    expect_usage(!path_exists(folder.outcome()), folder.path,
+                 "is a run of a study, which counts it as it is; train its config anew by --out");
     const RunOrigin origin = folder.read_origin();
     expect_usage(!origin.imported, folder.path,
                  "was imported, so there is no training to go on with; begin one with its model and parameters: surd "

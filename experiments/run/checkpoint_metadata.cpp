@@ -22,6 +22,11 @@ bool is_of_making_vocabularies(const std::string& key) {
   return key == "task.subwords.size" || key == "task.min_frequency" || key == "task.vocabulary_limit";
 }
 
+/// What a model of SentencePiece holds the vocabularies' hash tells.
+bool is_of_cutting(const std::string& key) {
+  return within(key, "task.subwords.") && !ends_with(key, ".model") && !is_of_making_vocabularies(key);
+}
+
 /// Whether what a trained model computes depends on it: not on its initialisation, dropout, rates, or the longest
 /// sequence.
 bool is_of_model(const std::string& key) {
@@ -29,9 +34,7 @@ bool is_of_model(const std::string& key) {
   if (within(key, "model."))
     return key.find(".init") == std::string::npos && !ends("_gain") && !ends("_std") && !ends(".zero_padding") &&
            !ends("dropout") && !ends("learning_rate_multiplier") && !ends(".max_length");
-  // What a model of SentencePiece holds the vocabularies' hash tells.
-  return (within(key, "task.subwords.") && !ends(".model") && !is_of_making_vocabularies(key)) ||
-         key == "task.lowercase" || key == "task.shared_vocabulary";
+  return is_of_cutting(key) || key == "task.lowercase" || key == "task.shared_vocabulary";
 }
 
 bool is_compared(const std::string& key, Compared compared) {
@@ -39,7 +42,7 @@ bool is_compared(const std::string& key, Compared compared) {
     case Compared::all: return true;
     case Compared::model: return is_of_model(key);
     case Compared::making_of_vocabularies: return is_of_making_vocabularies(key);
-    case Compared::vocabularies: break;
+    case Compared::tokens: return is_of_cutting(key);
   }
   return false;
 }

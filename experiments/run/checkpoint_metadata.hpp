@@ -16,7 +16,7 @@ Checkpoints::Metadata checkpoint_metadata(const RunConfig& config, const TextCod
 enum class Compared {
   all,                     ///< what a run that goes on must have in common with its checkpoint
   model,                   ///< what the model computes, how text becomes tokens, and the vocabularies
-  vocabularies,            ///< these alone
+  tokens,                  ///< how text is cut into them, and the vocabularies
   making_of_vocabularies,  ///< how they are made from text, which changes nothing where they are given
 };
 /// From what a checkpoint's metadata tell to this config and these vocabularies, a line each; "" where nothing differs,

@@ -19,7 +19,6 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <sstream>
 #include <thread>
 
 namespace surd {
@@ -193,12 +192,14 @@ Settings settings_of(const RunFolder& folder) {
   }
   if (!origin.from.empty()) settings["--from"] = origin.from;
   if (!origin.from_checksum.empty()) settings["--from checksum"] = origin.from_checksum;
+  bool reads_text = false;
   try {
-    if (load_config(folder.config()).task.make()->format().open_vocabulary)  // generated data differ by seed
-      for (const auto& [split, found] : parse_fingerprint(read_file(folder.data()), folder.data()))
-        settings["text of " + split] = found.hash;
-  } catch (const Error&) {  // likewise, or of an older version
+    reads_text = load_config(folder.config()).task.make()->format().open_vocabulary;
+  } catch (const Error&) {  // of another version
   }
+  if (reads_text && path_exists(folder.data()))  // generated data differ by seed
+    for (const auto& [split, found] : parse_fingerprint(read_file(folder.data()), folder.data()))
+      settings["text of " + split] = found.hash;
   for (const ChangedEnd& end : origin.ends) settings["--resume " + end.text()] = "yes";
   return settings;
 }
@@ -222,17 +223,19 @@ RunFolder begun_folder(const std::string& path) {
   return folder;
 }
 
-/// Where the run went on after the updates that an average is of.
+/// Where the run went on after its checkpoints were averaged.
 void warn_of_old_average(const RunFolder& folder, const Checkpoints& checkpoints, const std::string& file,
                          const Checkpoints::Metadata& metadata) {
-  const auto averaged = metadata.find("averaged_updates");
-  if (averaged == metadata.end()) return;
-  std::istringstream updates(averaged->second);
-  std::uint64_t last = 0;
-  for (std::uint64_t update = 0; updates >> update; updates.ignore()) last = std::max(last, update);
-  if (last < checkpoints.last_update())
-    Console().warn(fmt::format("{} is of the updates {}, and the run has gone on to {}; surd average {} makes it anew",
-                               file, averaged->second, checkpoints.last_update(), shell_word(folder.path)));
+  const auto averaged = metadata.find("averaged_updates"), made_at = metadata.find("averaged_at");
+  if (averaged == metadata.end() || made_at == metadata.end() ||
+      made_at->second == std::to_string(checkpoints.last_update()))
+    return;
+  const std::string& updates = averaged->second;
+  Console().warn(
+      fmt::format("{} is of the updates {}, made when the run was at {}, and now it is at {}; surd average {} "
+                  "--last {} makes it anew",
+                  file, updates, made_at->second, checkpoints.last_update(), shell_word(folder.path),
+                  1 + std::count(updates.begin(), updates.end(), ',')));
 }
 
 /// Sets the parameters to those of the checkpoint that a person named.

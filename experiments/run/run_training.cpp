@@ -103,11 +103,13 @@ std::string begin_with(const std::string& checkpoint, const std::string& expecte
         "holds other parameters than when the run began with them (checksum {}, now {}); put the file back, or begin "
         "another run by --out",
         expected, checksum);
+    const std::string other_tokens = difference(path, metadata, config, codec, Compared::tokens);
+    expect(
+        other_tokens.empty(), path,
+        "was trained with other tokens than this config makes of text with the run's vocabularies:{}\nlet the config "
+        "say of task.subwords what the run's says; where it does, put the run's files back",
+        other_tokens);
     const std::string changes = difference(path, metadata, config, codec, Compared::model);
-    expect(difference(path, metadata, config, codec, Compared::vocabularies).empty(), path,
-           "was trained with other vocabularies than this config makes of the run's files:{}\nlet the config say what "
-           "the run's says of them; where it does, put the files back",
-           changes);
     if (!changes.empty()) warn(fmt::format("{} was trained otherwise:{}", path, changes));
     const std::string unused = difference(path, metadata, config, codec, Compared::making_of_vocabularies);
     if (!unused.empty())
@@ -208,8 +210,8 @@ Experiment begin_experiment(const ConfigFile& file, const std::string& vocabular
     throw;
   } catch (const Error& error) {
     throw UsageError(
-        fmt::format("--from: {} do not go with this config: {}\nlet it say what the run's own config says of tokens "
-                    "(task.subwords)",
+        fmt::format("--from: {} do not go with this config: {}\nlet it say what the run's own config says of its "
+                    "task and tokens (task.subwords)",
                     from->vocabulary, error.what()));
   }
 }
@@ -230,6 +232,13 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
     const auto warn = [&](const std::string& changes) {
       if (first) console.warn(changes);
     };
+    if (!config.task.make()->format().open_vocabulary)
+      for (const auto& [split, share] : experiment.unknown)
+        expect_usage(
+            share.source == 0 && share.target == 0, "--from",
+            "the vocabularies of {} lack tokens of the split {} of this task; begin with a run of the same one, "
+            "or without parameters",
+            request.from->vocabulary, split);
     const std::string checksum = as_usage(
         [&] { return begin_with(request.from->checkpoint, "", config, dataset.codec, model.parameters(), warn); });
     if (request.origin) request.origin->from_checksum = checksum;

@@ -53,7 +53,7 @@ class Sums {
 }  // namespace
 
 std::vector<std::uint64_t> average_checkpoints(const std::vector<std::string>& paths, const std::string& to,
-                                               const Checkpoints::Check& check) {
+                                               const Checkpoints::Check& check, const Checkpoints::Metadata& more) {
   expect(!paths.empty(), "average", "there are no checkpoints");
   std::vector<std::uint64_t> updates;
   TensorFileView view;
@@ -69,6 +69,7 @@ std::vector<std::uint64_t> average_checkpoints(const std::vector<std::string>& p
     updates.push_back(update);
   }
   const auto means = sums.means();
+  view.metadata.insert(more.begin(), more.end());
   view.metadata["averaged_updates"] = fmt::format("{}", fmt::join(updates, ","));
   for (const auto& [name, mean] : means) view.tensors.emplace_back(name, &mean);
   write_file_atomically(to, encode_safetensors(view));

@@ -71,9 +71,13 @@ TEST_CASE("a run that begins with another says what of its config changes nothin
   const std::string from = "--from " + pairs.folder.path("one");
   CHECK(contains(pairs.train("rare", from + " --set task.min_frequency=2").output,
                  "so this changes nothing:\n  task.min_frequency: 1 -> 2"));
+  CHECK(contains(
+      pairs.train("letters", from + " --set 'task.subwords={kind: characters}'").output,
+      "other tokens than this config makes of text with the run's vocabularies:\n  task.subwords.kind: words -> "
+      "characters"));
   const Outcome other = pairs.train("pieces", from + " --set 'task.subwords={kind: bpe, size: 20}'");
   CHECK(other.exit_code == 2);
-  CHECK(contains(other.output, "let it say what the run's own config says of tokens (task.subwords)"));
+  CHECK(contains(other.output, "let it say what the run's own config says of its task and tokens (task.subwords)"));
 }
 
 TEST_CASE("a run's own config means that run") {
@@ -84,6 +88,12 @@ TEST_CASE("a run's own config means that run") {
   CHECK(anew.exit_code == 2);
   CHECK(contains(anew.output, "is the config of a run; --resume goes on with that run"));
   CHECK(contains(program("train " + own + " --resume").output, "one is already finished; nothing to do"));
+  // One that is only called so is a config like others.
+  const std::string mine = pairs.folder.path("mine");
+  std::filesystem::create_directory(mine);
+  std::filesystem::copy(pairs.config, mine + "/config.yaml");
+  CHECK(program("config check " + mine + "/config.yaml").exit_code == 0);
+  CHECK(shell("cd " + mine + " && " SURD_EXECUTABLE " train config.yaml").exit_code == 0);
 }
 
 TEST_CASE("an average says that the run has gone on since") {
@@ -93,8 +103,9 @@ TEST_CASE("an average says that the run has gone on since") {
   REQUIRE(program("average " + run + " --last 2").exit_code == 0);
   CHECK_FALSE(contains(program("eval --checkpoint average " + run).output, "gone on"));
   REQUIRE(pairs.train("one", "--resume --set train.updates=6").exit_code == 0);
-  CHECK(contains(program("eval --checkpoint average " + run).output,
-                 "is of the updates 2,4, and the run has gone on to 6"));
+  CHECK(contains(
+      program("eval --checkpoint average " + run).output,
+      "is of the updates 2,4, made when the run was at 4, and now it is at 6; surd average " + run + " --last 2"));
 }
 
 TEST_CASE("what surd eval measures is what surd translate writes, however long the reference is") {

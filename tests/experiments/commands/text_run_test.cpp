@@ -15,8 +15,8 @@
 namespace {
 
 using namespace surd::test;
-using surd::read_file;
 using nlohmann::json;
+using surd::read_file;
 
 const std::string captions = "a dog runs\na cat sleeps\na dog sleeps\nan old cat runs\ntwo dogs run\na man runs\n";
 

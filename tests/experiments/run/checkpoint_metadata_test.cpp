@@ -92,7 +92,7 @@ TEST_CASE("checkpoints are not used with other vocabularies, or in the folder of
   for (const char* file_name : {"begun/vocabulary/source.txt", "begun/vocabulary/target.txt"})
     run.directory.write(file_name, read_file(run.directory.path("run/vocabulary/source.txt")));
   CHECK(contains(message_of([&] { run.train(run.arguments("begun", true)); }),
-                 "was trained with other vocabularies than this config makes of the run's files"));
+                 "was trained with other tokens than this config makes of text with the run's vocabularies"));
 
   TensorFile file = read_safetensors(best_of("run"));
   REQUIRE(file.metadata.erase("vocabulary") == 1);  // as of an older version

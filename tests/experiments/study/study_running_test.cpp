@@ -367,7 +367,11 @@ TEST_CASE("with --keep-checkpoints the runs can be used afterwards, and give the
   REQUIRE(study.run("plain").exit_code == 0);
   REQUIRE(study.run("kept", "--keep-checkpoints").exit_code == 0);
   CHECK(study.result("kept") == study.result("plain"));
-  CHECK(program("eval " + study.directory.path("kept/runs/alone/seed-1")).exit_code == 0);
+  const std::string run = study.directory.path("kept/runs/alone/seed-1");
+  CHECK(program("eval " + run).exit_code == 0);
+  const Outcome changed = program("train " + run + "/config.yaml --resume --set train.updates=40");
+  CHECK(changed.exit_code == 2);
+  CHECK(contains(changed.output, "is a run of a study, which counts it as it is"));
 }
 
 TEST_CASE("whoever counts the runs of a study plans by its probe where the tuning does") {
