@@ -120,7 +120,7 @@ class Search {
   Flatness flatness() const {
     Flatness flat;
     flat.tried = values_.size();
-    const std::vector<double>& chosen = values_.at(key_of(chosen_));
+    const std::vector<double>& chosen = values_of(chosen_);
     double next = worst;
     std::size_t alike = 0;
     for (const auto& [key, values] : values_) {
@@ -146,17 +146,25 @@ class Search {
       for (const double value : grid) all.push_back(with(axis, value));
       const auto best = best_of(all);
       if (!best) return false;
-      const bool first = *best == 0, last = *best + 1 == grid.size();
-      if ((!first && !last) || extensions == axis.extensions) {
-        tuned_.at_edge = tuned_.at_edge || ((first || last) && grid.size() > 1);
+      const std::size_t last = grid.size() - 1;
+      const auto alike = [&](std::size_t end) {
+        return axis.grow_at == GrowAt::alike && not_told_apart(values_of(all[end]), values_of(all[*best]));
+      };
+      const bool at_edge = *best == 0 || *best == last;
+      if ((!at_edge && !alike(0) && !alike(last)) || extensions == axis.extensions) {
+        tuned_.at_edge = tuned_.at_edge || (at_edge && grid.size() > 1);
         chosen_ = all[*best];
         return true;
       }
-      if (first)
+      if (*best == 0 || (*best != last && alike(0)))
         grid.insert(grid.begin(), extended(grid[0], grid[1]));
       else
-        grid.push_back(extended(grid[*best], grid[*best - 1]));
+        grid.push_back(extended(grid[last], grid[last - 1]));
     }
+  }
+
+  const std::vector<double>& values_of(const std::vector<Change>& settings) const {
+    return values_.at(key_of(settings));
   }
 
   std::vector<Change> with(const TuningAxis& axis, double value) const {

@@ -74,7 +74,8 @@ void StudyReader::read_tuning(Study& study) {
     const std::string path = fmt::format("tuning.axes[{}]", i);
     const YamlNode* list = node->find("axes");
     const Origin origin = list != nullptr && i < list->children.size() ? list->children[i].origin : node->origin;
-    TuningAxis read{axis.name, axis.key, rising_numbers(axis.values, path + ".values"), axis.extensions, origin};
+    TuningAxis read{axis.name,       axis.key,     rising_numbers(axis.values, path + ".values"),
+                    axis.extensions, axis.grow_at, origin};
     const bool asked = !source_.begun && axis.extensions > 0 && list != nullptr && i < list->children.size() &&
                        list->children[i].find("extensions") != nullptr;
     const bool single = read.values.size() == 1, jointly = tuning.search == TuningSearch::jointly;
@@ -82,6 +83,8 @@ void StudyReader::read_tuning(Study& study) {
             "grids do not grow where search is jointly; remove it, or widen the values");
     require(!asked || !single || jointly, origin, path + ".extensions",
             "a grid grows by the ratio of two of its values, and this one has one; remove it, or give more values");
+    require(axis.grow_at == GrowAt::best || !jointly, origin, path + ".grow_at",
+            "grids do not grow where search is jointly; remove it, or widen the values");
     if (single || jointly) read.extensions = 0;
     require(read.extensions == 0 || read.values.empty() || read.values.front() > 0, origin, path + ".values",
             "must be above 0 to be extended by their ratio; or set extensions: 0");

@@ -18,6 +18,7 @@ std::vector<std::uint64_t> Study::fresh_seeds(std::size_t count) const {
 }
 
 std::vector<std::string> names_of(TuningSearch) { return {"in_turn", "jointly"}; }
+std::vector<std::string> names_of(GrowAt) { return {"best", "alike"}; }
 
 double extended(double last, double before) {
   const double exact = last * (last / before);

@@ -64,10 +64,15 @@ struct MetricSpec {
 };
 
 /// How a tuning looks for an arm's settings: one coordinate after the other, each with the best of those before it,
-/// where a grid whose best value lies at its edge is extended by its own ratio; or by settings of all coordinates at
-/// once, drawn at random from the product of their grids (Bergstra & Bengio 2012).
+/// where a grid may be extended by its own ratio (GrowAt); or by settings of all coordinates at once, drawn at random
+/// from the product of their grids (Bergstra & Bengio 2012).
 enum class TuningSearch { in_turn, jointly };
 std::vector<std::string> names_of(TuningSearch);
+
+/// Where a grid is extended: where its best value lies at its edge; or also where the tuning's seeds do not tell a
+/// value at its edge from the best, because the lowest point of a valley need not be the lowest one.
+enum class GrowAt { best, alike };
+std::vector<std::string> names_of(GrowAt);
 
 /// One coordinate of the search for each arm's own settings, e.g. the learning rate.
 struct TuningAxis {
@@ -75,6 +80,7 @@ struct TuningAxis {
   std::string key;  ///< "optimizer.learning_rate"
   std::vector<double> values;
   std::size_t extensions = 2;  ///< how often the grid is extended, at most
+  GrowAt grow_at = GrowAt::best;
   Origin origin = {};
 
   /// Every value that extending the grid can come to: downwards from its first one, then upwards from its last.

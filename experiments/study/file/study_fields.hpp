@@ -59,6 +59,7 @@ struct TuningAxisFields {
   std::string key;
   RawYaml values{"list of numbers"};
   std::size_t extensions = 2;
+  GrowAt grow_at = GrowAt::best;
 
   void fields(Fields& f) {
     f("name", name, "what reports call it");
@@ -67,6 +68,10 @@ struct TuningAxisFields {
     f("extensions", extensions,
       "how often, at most, the grid grows by its own ratio where its best value is at its edge; never jointly",
       between(0, 8));
+    f("grow_at", grow_at,
+      "best: the grid grows where its best value is at its edge; alike: also where the tuning's seeds do not tell a "
+      "value at its edge from the best",
+      When{extensions > 0, "extensions is above 0"});
     f.rule(!name.empty(), "name", "is required");
     f.rule(!key.empty(), "key", "is required");
     f.rule(values.node.has_value(), "values", "is required");

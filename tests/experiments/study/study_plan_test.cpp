@@ -165,6 +165,36 @@ TEST_CASE("a grid whose best value is at its edge grows by its own ratio, at mos
   CHECK(result(100).at_edge);
 }
 
+TEST_CASE(
+    "a grid also grows where a value at its edge cannot be told from the best, if it is to, and stops where it can") {
+  const StudyFile file;
+  const auto found = [&](const std::string& grow_at, double at_lower, double at_upper) {
+    const Study study = file.load(StudyFile::whole(
+        study_rest + fmt::format("tuning: {{metric: loss, seeds: 2, axes: [{{name: rate, key: optimizer.learning_rate, "
+                                 "values: [0.001, 0.01, 0.1]{}}}]}}\n",
+                                 grow_at)));
+    Made made(study, [&](const PlannedRun& run) {  // a valley at 0.01, and behind 0.001 a deeper one
+      const double value = setting(run, rate, 1), more = run.seed == 1002 ? 0.2 : -0.2;
+      if (value > 0.05) return value > 0.5 ? 9 : at_upper + more;
+      if (value > 0.005) return 1 + more;
+      return value > 0.0005 ? at_lower + more : value > 0.00005 ? 0.3 + more : 2 + more;
+    });
+    made.make_all();
+    return tuned(study, 0, made.known());
+  };
+  const std::string alike = ", grow_at: alike";
+  CHECK(chosen(found("", 1.1, 3)) == rate + "=0.01 ");
+  CHECK(chosen(found(", grow_at: best", 1.1, 3)) == rate + "=0.01 ");
+  CHECK(chosen(found(alike, 1.1, 3)) == rate + "=0.0001 ");
+  CHECK_FALSE(found(alike, 1.1, 3).at_edge);
+  CHECK(found(alike, 1.1, 3).runs.size() == 5 * 2);      // 0.00001 as well, behind which it does not grow
+  CHECK(chosen(found(alike, 3, 3)) == rate + "=0.01 ");  // both ends are told from the best
+  CHECK(found(alike, 3, 3).runs.size() == 3 * 2);
+  CHECK(found(alike, 3, 1.1).runs.size() == 4 * 2);  // 1 is told from it
+  CHECK(found(alike + ", extensions: 1", 1.1, 1.1).runs.size() == 4 * 2);
+  CHECK(chosen(found(alike + ", extensions: 1", 1.1, 1.1)) == rate + "=0.0001 ");  // the lower end before the upper
+}
+
 TEST_CASE("runs that diverge make a value the worst, where all do, the smallest is chosen, and a failed one waits") {
   const StudyFile file;
   const std::string one_axis =
