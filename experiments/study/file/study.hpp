@@ -70,7 +70,8 @@ enum class TuningSearch { in_turn, jointly };
 std::vector<std::string> names_of(TuningSearch);
 
 /// Where a grid is extended: where its best value lies at its edge; or also where the tuning's seeds do not tell a
-/// value at its edge from the best, because the lowest point of a valley need not be the lowest one.
+/// value at its edge from the best, because a few seeds may see the lowest point of a curve inside a grid that ends
+/// short of it.
 enum class GrowAt { best, alike };
 std::vector<std::string> names_of(GrowAt);
 
