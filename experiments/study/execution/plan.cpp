@@ -148,7 +148,9 @@ class Search {
       if (!best) return false;
       const std::size_t last = grid.size() - 1;
       const auto alike = [&](std::size_t end) {
-        return axis.grow_at == GrowAt::alike && not_told_apart(values_of(all[end]), values_of(all[*best]));
+        const std::vector<double>& values = values_of(all[end]);
+        return axis.grow_at == GrowAt::alike && std::isfinite(statistics::mean(values)) &&
+               not_told_apart(values, values_of(all[*best]));
       };
       const bool at_edge = *best == 0 || *best == last;
       if ((!at_edge && !alike(0) && !alike(last)) || extensions == axis.extensions) {

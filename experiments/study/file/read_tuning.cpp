@@ -83,8 +83,13 @@ void StudyReader::read_tuning(Study& study) {
             "grids do not grow where search is jointly; remove it, or widen the values");
     require(!asked || !single || jointly, origin, path + ".extensions",
             "a grid grows by the ratio of two of its values, and this one has one; remove it, or give more values");
-    require(axis.grow_at == GrowAt::best || !jointly, origin, path + ".grow_at",
+    const bool alike = axis.grow_at == GrowAt::alike;
+    require(!alike || !jointly, origin, path + ".grow_at",
             "grids do not grow where search is jointly; remove it, or widen the values");
+    require(!alike || !single || jointly, origin, path + ".grow_at",
+            "a grid grows by the ratio of two of its values, and this one has one; remove it, or give more values");
+    require(!alike || tuning.seeds.size() > 1 || source_.quick, origin, path + ".grow_at",
+            "one seed tells nothing apart; give the tuning more seeds, or remove it");
     if (single || jointly) read.extensions = 0;
     require(read.extensions == 0 || read.values.empty() || read.values.front() > 0, origin, path + ".values",
             "must be above 0 to be extended by their ratio; or set extensions: 0");

@@ -139,6 +139,11 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {good + "tuning: {metric: loss, search: jointly, settings: 2, axes: [{name: rate, key: optimizer.learning_rate, "
               "values: [0.001, 0.01], grow_at: alike}]}\n",
        "tuning.axes[0].grow_at: grids do not grow where search is jointly"},
+      {tuned("key: train.batch_size, values: [16], grow_at: alike"),
+       "tuning.axes[0].grow_at: a grid grows by the ratio of two of its values, and this one has one"},
+      {good + "tuning: {metric: loss, seeds: 1, axes: [{name: rate, key: optimizer.learning_rate, values: [0.001, "
+              "0.01], grow_at: alike}]}\n",
+       "tuning.axes[0].grow_at: one seed tells nothing apart; give the tuning more seeds, or remove it"},
       {tuned("key: train.batch_size, values: [16, 32], extensions: 0, grow_at: alike"),
        "tuning.axes[0].grow_at: is not read here: it is read only when extensions is above 0"},
       {tuned("key: train.batch_size, values: [16], extensions: 1"),
