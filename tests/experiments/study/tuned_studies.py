@@ -4,8 +4,9 @@ other seeds chose for the arms; others might have chosen other rates.
 
     tuned_studies.py [RESULTS] [--simulations 20000]
 
-Prints in how many published arms another rate is best where one of the tuning's seeds is left out, and in which another
-would be if runs that did not come to their target had been long enough; how often two arms that are equally good, each
+Prints in how many published arms another rate is best where one of the tuning's seeds is left out, and in how many the
+values at an end of the grid overlap with those of the rate chosen, so that a better one may lie outside; in which another
+would be best if runs that did not come to their target had been long enough; how often two arms that are equally good, each
 at the rate that its tuning chose, differ with p <= 0.05; and in how many of other tunings each decided statement about
 tuned updates stands. Curves over the rate and their noise are those of the published arms that were tuned by their
 updates and came to the target in all runs of the tuning.
@@ -71,6 +72,12 @@ class Tuned:
         tried = {rate: np.array([value for value, _ in values]) for rate, values in self.tried(arm).items()}
         return any(np.delete(values, seed).mean() < np.delete(tried[self.chosen[arm]], seed).mean()
                    for values in tried.values() for seed in range(len(self.tuning_seeds)))
+
+    def alike_at_an_end(self, arm):
+        """Whether the values at an end of the grid, which is not the rate chosen, overlap with those of that rate."""
+        tried = {rate: [value for value, _ in values] for rate, values in self.tried(arm).items()}
+        chosen, ends = tried[self.chosen[arm]], {min(tried, key=float), max(tried, key=float)} - {self.chosen[arm]}
+        return any(min(tried[end]) <= max(chosen) and max(tried[end]) >= min(chosen) for end in ends)
 
     def cut_short(self, arm):
         """Whether another rate came to the target in more runs of the tuning than the one that was chosen."""
@@ -159,14 +166,15 @@ def main():
     studies = published(options.results)
     curves = curves_of(studies)
 
-    print("Arms in which another rate is best where one of the tuning's seeds is left out")
-    found = {study: np.array([sum(study.unsteady(arm) for arm in study.chosen), len(study.chosen)])
+    print("Arms in which another rate is best where one of the tuning's seeds is left out; whose grid has an end alike")
+    found = {study: np.array([sum(study.unsteady(arm) for arm in study.chosen),
+                              sum(study.alike_at_an_end(arm) for arm in study.chosen), len(study.chosen)])
              for study in studies if len(study.tuning_seeds) > 1}
-    for study, (unsteady, arms) in found.items():
-        print(f"  {study.name:30}{unsteady:4} of {arms:3}, {len(study.tuning_seeds)} seeds")
+    for study, (unsteady, alike, arms) in found.items():
+        print(f"  {study.name:30}{unsteady:4}, {alike:3} of {arms:3}, {len(study.tuning_seeds)} seeds")
     for name, of in (("all", list(found)), ("by updates", [study for study in found if study.of_updates])):
-        unsteady, arms = sum(found[study] for study in of)
-        print(f"  {name:30}{unsteady:4} of {arms:3}")
+        unsteady, alike, arms = sum(found[study] for study in of)
+        print(f"  {name:30}{unsteady:4}, {alike:3} of {arms:3}")
     print("Arms whose choice rests on the length of runs: "
           + "; ".join(f"{study.name}, {arm}" for study in studies for arm in study.chosen if study.cut_short(arm)))
 
