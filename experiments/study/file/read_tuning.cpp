@@ -79,15 +79,13 @@ void StudyReader::read_tuning(Study& study) {
     const bool asked = !source_.begun && axis.extensions > 0 && list != nullptr && i < list->children.size() &&
                        list->children[i].find("extensions") != nullptr;
     const bool single = read.values.size() == 1, jointly = tuning.search == TuningSearch::jointly;
-    require(!asked || !jointly, origin, path + ".extensions",
-            "grids do not grow where search is jointly; remove it, or widen the values");
-    require(!asked || !single || jointly, origin, path + ".extensions",
-            "a grid grows by the ratio of two of its values, and this one has one; remove it, or give more values");
     const bool alike = axis.grow_at == GrowAt::alike;
-    require(!alike || !jointly, origin, path + ".grow_at",
-            "grids do not grow where search is jointly; remove it, or widen the values");
-    require(!alike || !single || jointly, origin, path + ".grow_at",
-            "a grid grows by the ratio of two of its values, and this one has one; remove it, or give more values");
+    for (const auto& [growth_asked, key] : {std::pair(asked, "extensions"), std::pair(alike, "grow_at")}) {
+      require(!growth_asked || !jointly, origin, fmt::format("{}.{}", path, key),
+              "grids do not grow where search is jointly; remove it, or widen the values");
+      require(!growth_asked || !single || jointly, origin, fmt::format("{}.{}", path, key),
+              "a grid grows by the ratio of two of its values, and this one has one; remove it, or give more values");
+    }
     require(!alike || tuning.seeds.size() > 1 || source_.quick, origin, path + ".grow_at",
             "one seed tells nothing apart; give the tuning more seeds, or remove it");
     if (single || jointly) read.extensions = 0;
