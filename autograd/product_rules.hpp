@@ -55,7 +55,7 @@ ProcessorKind this_processor();
 std::optional<ProductRules> measured_rules(const ProcessorKind& processor);
 
 /// The measured ones, or else what is likely: all are the kernel's where its registers are wider than the library's,
-/// the least where they are narrower, and small ones where they are as wide.
+/// the least where they are narrower, and small ones where they are as wide, or all on an Intel with 512 bits.
 ProductRules rules_for(const ProcessorKind& processor);
 
 /// In words, as `surd doctor` has it.

@@ -45,6 +45,12 @@ TEST_CASE("a processor that was measured has its rules, another what is likely")
   CHECK(rules_for(wider).by_kernel(no, yes, 1, 8000, 256));
   CHECK(nt_64(unknown));
   CHECK_FALSE(rules_for(old).by_kernel(no, yes, 10, 10, 16));
+  CHECK(rules_for(equal).by_kernel(yes, no, 64, 64, 64));
+  CHECK_FALSE(rules_for(equal).by_kernel(yes, no, 64, 64, 63));
+  CHECK(measured_rules({"intel", 6, 512, "SkylakeX"}).has_value());
+  const ProcessorKind of_intel{"intel", 6, 512, "SapphireRapids"};
+  CHECK_FALSE(measured_rules(of_intel).has_value());
+  CHECK(nt_4096(of_intel));
 }
 
 TEST_CASE("whose products are which is told in words, and written as a line") {
