@@ -77,7 +77,8 @@ def main():
     ours = rounds[0][OURS]
     warn_if_modified(ours["commit"])
     held = os.environ.get("OPENBLAS_CORETYPE")
-    libraries = "; ".join(filter(None, [", ".join(map(with_blas, peers)), held and f"OPENBLAS_CORETYPE={held}", f"products {ours['products']}"]))
+    libraries = "; ".join(filter(None, [", ".join(map(with_blas, peers)), held and f"OPENBLAS_CORETYPE={held}",
+                                     f"products {ours['products']}"]))
     print(f"""# Real batches
 
 Written by `./dev bench batches`; [performance.md](../performance.md) has steps of batches of one length.
