@@ -77,15 +77,10 @@ class Results:
         return found
 
     def summary(self, study, words):
-        metric, *parts = [word.strip() for word in words.split(",")]
-        levels = []
-        for part in parts:
-            if part == "tuned" or "=" in part:
-                levels.append(part)
-            elif levels:
-                levels[-1] += ", " + part  # the name of a level may have a comma
-            else:
-                raise Wrong(f"'{part}' is no AXIS=LEVEL")
+        # The name of a level may have a comma: one divides only where AXIS=LEVEL or the regime follows.
+        metric, *levels = re.split(r",\s*(?=tuned$|[^,]+=)", words.strip())
+        if "," in metric:
+            raise Wrong(f"'{metric.split(',')[1].strip()}' is no AXIS=LEVEL")
         regime = "tuned" if "tuned" in levels else "shared"
         wanted = dict(level.split("=", 1) for level in levels if level != "tuned")
         arms = {a["name"]: a["levels"] for a in self.study(study)["arms"]}
@@ -122,7 +117,7 @@ def bounded(found):
     if found["bound"] == "unknown":
         return "not known"
     if found["bound"] == "between":
-        return f"{number(found['value'])} to {number(found['to'])}"
+        return " to ".join(dict.fromkeys([number(found["value"]), number(found["to"])]))
     return {"exactly": "", "at_least": "≥ ", "at_most": "≤ "}[found["bound"]] + number(found["value"])
 
 

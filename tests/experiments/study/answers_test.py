@@ -38,9 +38,12 @@ class Answers(unittest.TestCase):
             "seeds": list(range(1, 11)), "looks": 1,
             "hypotheses": [hypothesis("It is later", "supported", 1.6, "at_least", (1.5, None)),
                            hypothesis("It is earlier", "refuted", 2), several("It is 2 everywhere")],
-            "arms": [{"name": "d=16", "levels": {"d": "16"}}],
+            "arms": [{"name": "d=16", "levels": {"d": "16"}},
+                     {"name": "d=32", "levels": {"d": "32", "rate": "line, of 2,000"}}],
             "summaries": [{"arm": "d=16", "metric": "steps", "regime": "tuned", "unit": "updates",
-                           "estimate": {"value": 480, "bound": "exactly", "interval": [460, 500]}}],
+                           "estimate": {"value": 480, "bound": "exactly", "interval": [460, 500]}},
+                          {"arm": "d=32", "metric": "loss", "regime": "tuned", "unit": "nats",
+                           "estimate": {"value": 1.148, "to": 1.154, "bound": "between", "interval": [1, 1.2]}}],
             "made_by": [{"git_commit": "0123456789", "cpu": "a processor", "blas_core": "Haswell", "runs": 8,
                          "core_hours": 0.25}]}))
         with gzip.open(study / "report.json.gz", "wt") as page:
@@ -72,6 +75,10 @@ class Answers(unittest.TestCase):
     def test_of_several_cases_the_range_keeps_its_bounds(self):
         self.assertEqual(self.render("{{wide: effect undecided It is 2 everywhere}}").returncode, 0)
         self.assertEqual((self.folder / "answers.md").read_text(), "2 to ≥ 9 in 2 cases, not known in 1")
+
+    def test_the_name_of_a_level_may_have_commas_and_two_ends_that_read_alike_are_one(self):
+        self.assertEqual(self.render("{{wide: number loss, d=32, rate=line, of 2,000, tuned}}").returncode, 0)
+        self.assertEqual((self.folder / "answers.md").read_text(), "1.15")
 
     def test_a_sentence_cannot_rest_on_a_verdict_that_the_study_does_not_have(self):
         self.refused("First.\n{{wide: supported It is earlier}}",
