@@ -1,4 +1,4 @@
-"""The figure of docs/answers.md: which factor learns fastest at each width (R12), and what changes with it (R11)."""
+"""A figure of docs/answers.md: which factor learns fastest at each width (R12), and what changes with it (R24)."""
 import math
 import pathlib
 import tempfile
@@ -60,7 +60,7 @@ def effects(figure, study):
         for hypothesis in study["hypotheses"]:
             task, norm, *rest = hypothesis["name"].split(", ")
             if rest and rest[0].startswith(what):
-                rows.append(f"{task.replace('Replacing word', 'Word')},<br>{norm}")
+                rows.append(f"{task},<br>{norm}")
                 found.append(hypothesis["checks"][0]["effect"])
         values = [effect["value"] for effect in found]
         figure.add_trace(go.Scatter(
@@ -73,14 +73,9 @@ def effects(figure, study):
     figure.update_yaxes(autorange="reversed", row=1, col=3)
 
 
-def draw(results, browser, file):
+def write(figure, browser, file, **layout):
     """Writes the picture `file`, with a browser that selenium drives."""
-    figure = make_subplots(rows=1, cols=3, subplot_titles=TITLES, horizontal_spacing=0.08, column_widths=[0.35, 0.35, 0.3])
-    curves(figure, results.study("r12-factor-and-width"), 1)
-    curves(figure, results.study("r12-factor-and-width-grammar"), 2)
-    effects(figure, results.study("r11-three-effects"))
-    figure.update_layout(template="simple_white", width=1180, height=460, margin={"l": 60, "r": 20, "t": 40, "b": 110},
-                         legend={"orientation": "h", "y": -0.2, "x": -0.05, "font": {"size": 11}}, font={"size": 12})
+    figure.update_layout(template="simple_white", width=1180, font={"size": 12}, **layout)
     figure.update_annotations(font={"size": 13})
     figure.update_xaxes(title_font={"size": 12})
     figure.update_yaxes(title_font={"size": 12})
@@ -90,3 +85,12 @@ def draw(results, browser, file):
         browser.get(page.as_uri())
         time.sleep(1.5)
         browser.find_element("class name", "svg-container").screenshot(str(file))
+
+
+def draw(results, browser, file):
+    figure = make_subplots(rows=1, cols=3, subplot_titles=TITLES, horizontal_spacing=0.08, column_widths=[0.35, 0.35, 0.3])
+    curves(figure, results.study("r12-factor-and-width"), 1)
+    curves(figure, results.study("r12-factor-and-width-grammar"), 2)
+    effects(figure, results.study("r24-balance-or-size"))
+    write(figure, browser, file, height=460, margin={"l": 60, "r": 20, "t": 40, "b": 110},
+          legend={"orientation": "h", "y": -0.2, "x": -0.05, "font": {"size": 11}})

@@ -11,7 +11,7 @@ RESULTS (experiments/results) holds a folder a study, as `surd study publish` ma
     {{NAME: arm METRIC, AXIS=LEVEL, ... [, tuned]}}   pseudo-median of one arm with its interval
     {{NAME: number METRIC, AXIS=LEVEL, ... [, tuned]}}  the same without its interval
     {{figure NAME CHART}}                   a picture of a chart of NAME's report, figures/NAME-CHART.png
-    {{drawing ALT}}                         the picture that answers_figure.py draws, figures/answers.png
+    {{drawing NAME: ALT}}                   the picture that NAME_figure.py draws, figures/NAME.png
     {{study NAME}}                          a link to its report
     {{least certain P}}                     the decided statements of all studies above whose p after Holm is P or more
     {{false discoveries RATE}}              how many decided statements of all of RESULTS stay so at RATE if p is
@@ -25,6 +25,7 @@ with the program SURD and a browser.
 import argparse
 import difflib
 import gzip
+import importlib
 import json
 import pathlib
 import re
@@ -34,7 +35,7 @@ import time
 
 DOCS = pathlib.Path(__file__).resolve().parent
 VERDICTS = ("supported", "refuted", "undecided")
-DRAWING = "answers"
+DRAWINGS = ("answers", "prices")
 
 
 class Wrong(Exception):
@@ -254,8 +255,11 @@ def render(template, results, figures):
             pictures.append(f"{study}-{chart}")
             return f"![{' '.join(alt.split())}]({figures}/{study}-{chart}.png)"
         if words.startswith("drawing "):
-            pictures.append(DRAWING)
-            return f"![{words[len('drawing '):]}]({figures}/{DRAWING}.png)"
+            name, _, alt = words[len("drawing "):].partition(": ")
+            if name not in DRAWINGS:
+                raise Wrong(f"there is no drawing '{name}'{nearest(name, DRAWINGS)}")
+            pictures.append(name)
+            return f"![{alt}]({figures}/{name}.png)"
         if words.startswith("study "):
             name = words[len("study "):]
             results.study(name)
@@ -282,7 +286,6 @@ def render(template, results, figures):
 
 def draw(charts, pictures, results, surd, folder):
     from selenium import webdriver
-    import answers_figure
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                      "--force-device-scale-factor=1.5", "--window-size=1300,1400",
@@ -291,8 +294,9 @@ def draw(charts, pictures, results, surd, folder):
     folder.mkdir(parents=True, exist_ok=True)
     browser = webdriver.Chrome(options=options)
     try:
-        if DRAWING in pictures:
-            answers_figure.draw(results, browser, folder / f"{DRAWING}.png")
+        for name in DRAWINGS:
+            if name in pictures:
+                importlib.import_module(f"{name}_figure").draw(results, browser, folder / f"{name}.png")
         for study, chart in charts:
             subprocess.run([surd, "study", "report", str(results.folder / study)], check=True,
                            stdout=subprocess.DEVNULL)

@@ -92,7 +92,8 @@ class Answers(unittest.TestCase):
         self.refused("{{study wild}}", "did you mean 'wide'?")
         self.refused("{{figure wide}}", "has no chart ''")
         self.refused("{{figure wide accuracy}}", "has no chart 'accuracy'")
-        self.refused("{{drawing Falls.}}", "figures/answers.png is not there; draw it with --figures")
+        self.refused("{{drawing answers: Falls.}}", "figures/answers.png is not there; draw it with --figures")
+        self.refused("{{drawing price: Falls.}}", "there is no drawing 'price'; did you mean 'prices'?")
         self.refused("{{figure wide loss}}", "figures/wide-loss.png is not there; draw it with --figures")
 
     def test_what_was_nearly_undecided_is_told(self):

@@ -6,7 +6,8 @@ other seeds chose for the arms; others might have chosen other rates.
 
 Prints in how many published arms another rate is best where one of the tuning's seeds is left out, and in how many the
 values at an end of the grid overlap with those of the rate chosen, so that a better one may lie outside; in which another
-would be best if runs that did not come to their target had been long enough; how often two arms that are equally good, each
+would be best if runs that did not come to their target had been long enough; how good the rates are that the mean and
+the pseudo-median of half of the seeds choose, by the other half; how often two arms that are equally good, each
 at the rate that its tuning chose, differ with p <= 0.05; and in how many of other tunings each decided statement about
 tuned updates stands. Curves over the rate and their noise are those of the published arms that were tuned by their
 updates and came to the target in all runs of the tuning.
@@ -40,6 +41,11 @@ def p_above(values, bound=0.0):
     """One-sided, against a pseudo-median of at most the bound, of the least that each value can be."""
     i, j = np.triu_indices(values.shape[-1])
     return tail(values.shape[-1])[((values[..., i] + values[..., j]) / 2 <= bound + 1e-12).sum(-1)]
+
+
+def pseudo_median(values):
+    i, j = np.triu_indices(values.shape[-1])
+    return np.median((values[..., i] + values[..., j]) / 2, axis=-1)
 
 
 class Tuned:
@@ -96,6 +102,18 @@ class Tuned:
         return (np.polyfit(steps - steps.mean(), logs.mean(1), 2)[0],
                 math.sqrt((rest**2).sum() / (logs.shape[0] - 1) / (logs.shape[1] - 1)),
                 np.log([value for value, _ in study]).std(ddof=1))
+
+
+def behind_the_best(study, arm, statistic, rng, halvings=200):
+    """By how much the log updates at the rate that half of the tuning's seeds choose are above those at the best rate,
+    by the pseudo-median of the other half."""
+    logs = np.log([[min(value, 1e9) for value, _ in values] for values in study.tried(arm).values()])
+    behind, seeds = 0, logs.shape[1]
+    for _ in range(halvings):
+        halves = rng.permutation(seeds)
+        others = pseudo_median(logs[:, halves[seeds // 2:]])
+        behind += others[statistic(logs[:, halves[:seeds // 2]]).argmin()] - others.min()
+    return behind / halvings
 
 
 def published(results):
@@ -184,6 +202,13 @@ def main():
         p, difference = p_of_equal_arms(curves, seeds, tuning_seeds, rng, options.simulations)
         print(f"  {seeds:2} seeds, tuned on {tuning_seeds}: {(p <= 0.05).mean():5.1%} of p <= 0.05; "
               f"deviation of the luck {difference.std():.3f}")
+
+    of_many = [study for study in studies if study.of_updates and len(study.tuning_seeds) >= 8]
+    print("Log updates at the rate that half of the seeds choose, above the best by the others, studies of eight or more; "
+          "the least and the most of an arm")
+    for name, statistic in (("mean", lambda logs: np.exp(logs).mean(-1)), ("pseudo-median", pseudo_median)):
+        behind = [behind_the_best(study, arm, statistic, rng) for study in of_many for arm in study.chosen]
+        print(f"  by the {name:14}{np.mean(behind):.3f}, {min(behind):.3f}, {max(behind):.3f} of {len(behind)} arms")
 
     print("Decided statements about tuned updates: the share of other tunings in which they stand, the least first")
     found = [(stands(study, h, curves, rng, options.simulations // 10), study.name, h["verdict"], h["name"])
