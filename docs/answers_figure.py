@@ -32,10 +32,13 @@ def curves(figure, study, column):
         above = [(estimate["interval"][1] or estimate["value"]) - estimate["value"] for estimate in estimates]
         below = [estimate["value"] - estimate["interval"][0] for estimate in estimates]
         figure.add_trace(go.Scatter(
-            x=sizes, y=middle, name=f"d = {width}", showlegend=column == 1, mode="lines+markers", line={"color": colour},
+            x=sizes, y=middle, showlegend=False, mode="lines+markers", line={"color": colour},
             error_y={"array": above, "arrayminus": below, "thickness": 1, "width": 3},
             marker={"symbol": ["circle" if e["bound"] == "exactly" else "triangle-up" for e in estimates], "size": 7}),
             row=1, col=column)
+        if column == 1:  # a line of no panel, because the legend would take the symbol of the first point, a bound
+            figure.add_trace(go.Scatter(x=[None], y=[None], name=f"d = {width}", mode="lines+markers",
+                                        line={"color": colour}, marker={"size": 7}), row=1, col=1)
         without = min(range(len(sizes)), key=lambda i: abs(math.log(sizes[i] * math.sqrt(int(width)))))
         rings.append((sizes[without], middle[without]))
     figure.add_trace(go.Scatter(
@@ -88,6 +91,7 @@ def write(figure, browser, file, **layout):
 
 
 def draw(results, browser, file):
+    """Writes the picture `file`, with a browser that selenium drives."""
     figure = make_subplots(rows=1, cols=3, subplot_titles=TITLES, horizontal_spacing=0.08, column_widths=[0.35, 0.35, 0.3])
     curves(figure, results.study("r12-factor-and-width"), 1)
     curves(figure, results.study("r12-factor-and-width-grammar"), 2)
