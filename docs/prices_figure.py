@@ -23,6 +23,7 @@ STUDIES = {
     "r23-post-norm": {"d": "64"},
     "r26-post-norm-width": {"norm": "post"},
     "r27-sharing": {"d": "64"},
+    "r28-word-by-word-width": {"task": "lexical"},
 }
 # How the rates go, where it is not one for all that falls as the inverse root.
 SLOW = "slow matrix"
