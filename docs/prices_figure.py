@@ -29,7 +29,8 @@ STUDIES = {
 SLOW = "slow matrix"
 SCHEDULES = {"inverse root": "", "inverse root, matrix 1/2": SLOW, "linear": "line of 2,000"}
 COLOURS = {"pre": "#0072b2", "post": "#d55e00"}
-MANY_SEEDS, OUTSIDE = 16, 9  # a ratio that no axis shows
+MANY_SEEDS = 16
+OUTSIDE = 9  # a ratio that no axis shows
 
 Price = collections.namedtuple("Price", "norm width schedule untied study task seeds effect")
 
