@@ -8,7 +8,9 @@ from plotly.subplots import make_subplots
 
 from answers_figure import write
 
-TASKS = {"reverse": "Reversing", "lexical": "Word by word", "grammar": "In a grammar"}
+PANELS = {"reverse": "Reversing", "lexical": "Word by word", "grammar": "In a grammar", "others": "Other tasks"}
+OTHERS = {"copy": "copying", "sort": "sorting", "dates": "dates", "five": "five-word grammar",
+          "adjectives": "grammar, adjectives"}
 # What is the same in all arms of a study, and so no part of their names.
 STUDIES = {
     "r10-need-after-tuning": {"rates": "linear"},
@@ -24,6 +26,9 @@ STUDIES = {
     "r26-post-norm-width": {"norm": "post"},
     "r27-sharing": {"d": "64"},
     "r28-word-by-word-width": {"task": "lexical"},
+    "r29-where-to-look": {"d": "64"},
+    "r30-norm-on-the-sum": {},
+    "r31-words-that-move": {"d": "128"},
 }
 # How the rates go, where it is not one for all that falls as the inverse root.
 SLOW = "slow matrix"
@@ -32,7 +37,7 @@ COLOURS = {"pre": "#0072b2", "post": "#d55e00"}
 MANY_SEEDS = 16
 OUTSIDE = 9  # a ratio that no axis shows
 
-Price = collections.namedtuple("Price", "norm width schedule untied study task seeds effect")
+Price = collections.namedtuple("Price", "norm width schedule untied normalised task study seeds effect")
 
 
 def prices(results):
@@ -44,11 +49,12 @@ def prices(results):
             if (hypothesis["kind"] not in ("difference", "equivalence") or hypothesis["metric"] != "updates_to_97"
                     or not about_the_factor.search(hypothesis["name"])):
                 continue
-            arm = {"norm": "pre", "tie": "tied", "rates": "inverse root", "matrix": "1", **same, **hypothesis["arm"]}
+            arm = {"norm": "pre", "tie": "tied", "rates": "inverse root", "matrix": "1", "sum": "as it is", **same,
+                   **hypothesis["arm"]}
             slow = arm["matrix"] != "1" and arm["d"] != "32"  # sqrt(32 / d) of the rest's rate
             yield Price(arm["norm"], int(arm["d"]), SLOW if slow else SCHEDULES.get(arm["rates"], arm["rates"]),
-                        arm["tie"] == "untied", name.split("-")[0].upper(), arm["task"], len(study["seeds"]),
-                        hypothesis["checks"][0]["effect"])
+                        arm["tie"] == "untied", arm["sum"] == "normalised", arm["task"] if "task" in arm else arm["words"],
+                        name.split("-")[0].upper(), len(study["seeds"]), hypothesis["checks"][0]["effect"])
 
 
 def marker(norm, untied=False, many_seeds=True, bound="exactly"):
@@ -66,24 +72,25 @@ def legend(figure):
 
 def draw(results, browser, file):
     """Writes the picture `file`, with a browser that selenium drives."""
-    figure = make_subplots(rows=1, cols=3, subplot_titles=list(TASKS.values()), horizontal_spacing=0.12)
-    found = sorted(prices(results), key=lambda price: (price.norm == "post", *price[1:5]))
-    for column, task in enumerate(TASKS, 1):
+    figure = make_subplots(rows=2, cols=2, subplot_titles=list(PANELS.values()), horizontal_spacing=0.2, vertical_spacing=0.11)
+    found = sorted(prices(results), key=lambda price: (price.norm == "post", *price[1:7]))
+    for panel, shown in enumerate(PANELS):
+        place = {"row": 1 + panel // 2, "col": 1 + panel % 2}
         for price in found:
-            if price.task != task:
+            if price.task != shown and not (shown == "others" and price.task in OTHERS):
                 continue
-            conditions = [f"d = {price.width}", "post-LN" if price.norm == "post" else "", "untied" if price.untied else "",
-                          price.schedule]
+            conditions = [OTHERS.get(price.task, ""), f"d = {price.width}", "post-LN" if price.norm == "post" else "",
+                          "untied" if price.untied else "", "norm on the sum" if price.normalised else "", price.schedule]
             value, (low, high) = price.effect["value"], price.effect["interval"]
             figure.add_trace(go.Scatter(
                 x=[value], y=[f"{', '.join(filter(None, conditions))} ({price.study})"], mode="markers", showlegend=False,
                 marker=marker(price.norm, price.untied, price.seeds >= MANY_SEEDS, price.effect["bound"]),
                 error_x={"array": [(OUTSIDE if high is None else high) - value], "arrayminus": [value - low],
-                         "thickness": 1.5, "color": COLOURS[price.norm]}), row=1, col=column)
-        figure.add_vline(x=1, line={"color": "#555", "width": 1}, row=1, col=column)
+                         "thickness": 1.5, "color": COLOURS[price.norm]}), **place)
+        figure.add_vline(x=1, line={"color": "#555", "width": 1}, **place)
         figure.update_xaxes(title="times the updates of sqrt(d)", type="log", tickvals=[0.5, 0.7, 1, 1.4, 2, 2.8],
-                            range=[math.log10(0.5), math.log10(3.4)], row=1, col=column)
-        figure.update_yaxes(autorange="reversed", tickfont={"size": 11}, row=1, col=column)
+                            range=[math.log10(0.5), math.log10(3.4)], **place)
+        figure.update_yaxes(autorange="reversed", tickfont={"size": 11}, **place)
     legend(figure)
-    write(figure, browser, file, height=620, margin={"l": 20, "r": 20, "t": 40, "b": 90},
-          legend={"orientation": "h", "y": -0.13, "x": -0.1})
+    write(figure, browser, file, height=1100, margin={"l": 20, "r": 20, "t": 40, "b": 90},
+          legend={"orientation": "h", "y": -0.07, "x": -0.1})
