@@ -24,16 +24,19 @@ struct Extension {
   double log_probability;
 };
 
-/// The `count` best one-token extensions of rows [begin, end), best first; ties go to the earlier row and the lower id.
+/// The best one-token extensions of rows [begin, end), best first, of which a beam needs no more; ties go to the
+/// earlier row and the lower id.
 std::vector<Extension> best_extensions(const std::vector<Row>& rows, std::size_t begin, std::size_t end,
-                                       const Tensor& log_probabilities, std::size_t count) {
+                                       const Tensor& log_probabilities, const DecodingArguments& options) {
+  // 2 beam: even if half of them end here, `beam` go on.
+  const std::size_t count = options.beam == 1 ? 1 : 2 * options.beam;
   const std::size_t vocabulary = row_length(log_probabilities);
   std::vector<Extension> best;
   const auto better = [](const Extension& a, const Extension& b) { return a.log_probability > b.log_probability; };
   for (std::size_t r = begin; r < end; ++r) {
     const Real* row = log_probabilities.data() + r * vocabulary;
     for (std::size_t v = 0; v < vocabulary; ++v) {
-      if (v == Vocabulary::pad || v == Vocabulary::bos) continue;
+      if (v == Vocabulary::pad || v == Vocabulary::bos || (v == Vocabulary::unk && !options.allow_unknown)) continue;
       const Extension extension{r, static_cast<TokenId>(v), rows[r].log_probability + static_cast<double>(row[v])};
       if (best.size() == count && !better(extension, best.back())) continue;
       best.insert(std::upper_bound(best.begin(), best.end(), extension, better), extension);
@@ -124,8 +127,7 @@ std::vector<std::vector<Translation>> search(const Transformer& model, const std
     for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
       const std::size_t source = rows[begin].source;
       while (end < rows.size() && rows[end].source == source) ++end;
-      // 2 beam candidates: even if half of them end here, `beam` go on.
-      const auto extensions = best_extensions(rows, begin, end, scores, options.beam == 1 ? 1 : 2 * options.beam);
+      const auto extensions = best_extensions(rows, begin, end, scores, options);
       std::size_t going_on = 0;
       for (std::size_t rank = 0; rank < extensions.size() && going_on < options.beam; ++rank) {
         const Extension& extension = extensions[rank];

@@ -35,6 +35,7 @@ struct DecodingArguments {
   LengthNormalization normalization = LengthNormalization::gnmt;
   std::size_t n_best = 1;                     ///< how many translations decode_n_best() looks for; at most `beam`
   std::vector<std::size_t> max_lengths = {};  ///< of each source, in place of max_length and its factor; empty: these
+  bool allow_unknown = true;                  ///< whether unk may be written
 };
 
 struct Translation {

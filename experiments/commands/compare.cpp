@@ -20,10 +20,20 @@
 namespace surd {
 namespace {
 
+enum class WhichEvaluation { last, best };
+std::vector<std::string> names_of(WhichEvaluation) { return {"last", "best"}; }
+
 struct CompareArguments {
   Texts runs;
+  WhichEvaluation evaluation = WhichEvaluation::last;
 
-  void fields(Fields& f) { f("runs", runs, "folders of runs", Unit{"run"}); }
+  void fields(Fields& f) {
+    f("runs", runs, "folders of runs", Unit{"run"});
+    f("evaluation", evaluation,
+      "which one of each run is compared: its last one, or its best one by train.metric, whose checkpoint is the one "
+      "that surd translate and surd eval use",
+      Unit{"name"});
+  }
 };
 
 struct ComparedRun {
@@ -31,7 +41,7 @@ struct ComparedRun {
   Settings settings;
   bool finished = false;
   bool diverged = false;
-  std::map<std::string, double> last;  // the metrics at the last evaluation
+  std::map<std::string, double> metrics;  // at the evaluation that is compared
 };
 
 /// A column; one that no run has is left out.
@@ -42,14 +52,14 @@ struct ComparedMetric {
   int digits;
   bool always = false;  // an evaluation without it is damaged
 };
-constexpr ComparedMetric metrics[] = {{"loss", "valid loss", 1, 4, true},
-                                      {"bits_per_byte", "bits/byte", 1, 4},
-                                      {"token_accuracy", "tokens %", 100, 2, true},
-                                      {"sequence_accuracy", "sequences %", 100, 2},
-                                      {"bleu", "BLEU", 1, 2},
-                                      {"chrf", "chrF2", 1, 2}};
+constexpr ComparedMetric compared_metrics[] = {{"loss", "valid loss", 1, 4, true},
+                                               {"bits_per_byte", "bits/byte", 1, 4},
+                                               {"token_accuracy", "tokens %", 100, 2, true},
+                                               {"sequence_accuracy", "sequences %", 100, 2},
+                                               {"bleu", "BLEU", 1, 2},
+                                               {"chrf", "chrF2", 1, 2}};
 
-ComparedRun read_run(const std::string& path) {
+ComparedRun read_run(const std::string& path, WhichEvaluation which) {
   const RunFolder folder(path);
   folder.expect_trained();
   ComparedRun run;
@@ -61,10 +71,11 @@ ComparedRun read_run(const std::string& path) {
   const JsonObject summary = folder.read_summary();
   run.finished = summary.truth("finished");
   run.diverged = !summary.is_null("diverged");
-  if (summary.is_null("last")) return run;
-  const JsonObject last = summary.object("last");
-  for (const ComparedMetric& metric : metrics)
-    if (metric.always || last.has(metric.name)) run.last[metric.name] = last.real(metric.name);
+  const std::string name = name_of(which);
+  if (summary.is_null(name)) return run;
+  const JsonObject evaluation = summary.object(name);
+  for (const ComparedMetric& metric : compared_metrics)
+    if (metric.always || evaluation.has(metric.name)) run.metrics[metric.name] = evaluation.real(metric.name);
   return run;
 }
 
@@ -145,7 +156,7 @@ int compare_command(const CompareArguments& arguments) {
   Console console;
   for (const std::string& folder : distinct_folders(arguments.runs.values)) {
     try {
-      runs.push_back(read_run(folder));
+      runs.push_back(read_run(folder, arguments.evaluation));
     } catch (const Error& error) {  // a run that has not ended must not hide the others
       console.warn(fmt::format("{} is left out: {}", folder, error.what()));
     }
@@ -169,8 +180,9 @@ int compare_command(const CompareArguments& arguments) {
   }
 
   std::vector<ComparedMetric> shown;
-  for (const ComparedMetric& metric : metrics)
-    if (std::any_of(runs.begin(), runs.end(), [&](const ComparedRun& run) { return run.last.count(metric.name) > 0; }))
+  for (const ComparedMetric& metric : compared_metrics)
+    if (std::any_of(runs.begin(), runs.end(),
+                    [&](const ComparedRun& run) { return run.metrics.count(metric.name) > 0; }))
       shown.push_back(metric);
   std::vector<std::string> columns = {"finished"};
   for (const ComparedMetric& metric : shown) columns.emplace_back(metric.heading);
@@ -183,7 +195,7 @@ int compare_command(const CompareArguments& arguments) {
       diverged += run->diverged;
       if (!run->finished) continue;  // an unfinished run's last evaluation says nothing of its end
       ++finished;
-      for (const auto& [metric, value] : run->last) values[metric].push_back(value);
+      for (const auto& [metric, value] : run->metrics) values[metric].push_back(value);
     }
     keys.push_back(key);
     results.push_back(
@@ -194,7 +206,8 @@ int compare_command(const CompareArguments& arguments) {
   const auto lines = table(paths, keys, columns, results);
   for (std::size_t i = 0; i < lines.size(); ++i)
     fmt::print("{}\n", i == 0 ? styled(lines[i], Console::Style::bold, STDOUT_FILENO) : lines[i]);
-  fmt::print("\nmean ± standard deviation over the finished runs of a row, at their last\nevaluation\n");
+  fmt::print("\nmean ± standard deviation over the finished runs of a row, at their {}\nevaluation\n",
+             name_of(arguments.evaluation));
   return exit_done;
 }
 

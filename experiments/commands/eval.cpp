@@ -46,6 +46,7 @@ nlohmann::ordered_json to_json(const EvalArguments& arguments, const Evaluation&
   json.update({{"beam", arguments.beam},
                {"length_penalty", arguments.length_penalty},
                {"normalization", name_of(arguments.normalization)},
+               {"no_unknown", arguments.no_unknown},
                {"sequence_accuracy", result.sequence_accuracy},
                {"bleu", *result.bleu},
                {"bleu_signature", signature_of(Bleu(arguments.tokenize), lowercase)},
@@ -75,7 +76,8 @@ int eval_command(const EvalArguments& arguments) {
   const EvalArguments defaults;
   expect_usage(!run.codec.one_sided() ||
                    (arguments.beam == defaults.beam && arguments.length_penalty == defaults.length_penalty &&
-                    arguments.normalization == defaults.normalization && arguments.tokenize == defaults.tokenize),
+                    arguments.normalization == defaults.normalization && !arguments.no_unknown &&
+                    arguments.tokenize == defaults.tokenize),
                arguments.run, "is of texts alone, which are not translated: remove what says how");
   const Corpus corpus = corpus_with(run, arguments.split);
   const Dataset dataset = while_waiting(waiting_for_data, [&] { return Dataset(corpus, run.codec); });

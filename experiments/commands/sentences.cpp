@@ -41,6 +41,7 @@ DecodingArguments SearchArguments::search() const {
   options.beam = beam;
   options.length_penalty = length_penalty;
   options.normalization = normalization;
+  options.allow_unknown = !no_unknown;
   return options;
 }
 

@@ -17,6 +17,7 @@ struct SearchArguments : RunArguments {
   std::size_t beam = 1;
   double length_penalty = 1;
   LengthNormalization normalization = LengthNormalization::gnmt;
+  bool no_unknown = false;
 
   void fields(Fields& f) {
     RunArguments::fields(f);
@@ -24,7 +25,7 @@ struct SearchArguments : RunArguments {
       "beam size K; 1 is greedy: the likeliest token each time, until that is the end of the sentence. Of the 2 K best "
       "extensions of the beam by a token, one that ends the sentence is a finished translation where it ranks among "
       "the first K, and the K best of the others go on; the search ends once no longer translation can rank before the "
-      "finished ones that are asked for. <pad> and <s> are never written; <unk> can be",
+      "finished ones that are asked for. <pad> and <s> are never written",
       between(1, 1000));
     f("length_penalty", length_penalty,
       "alpha: finished translations are ranked by their log-probability over a power of their length, which counts the "
@@ -32,6 +33,7 @@ struct SearchArguments : RunArguments {
       between(0, 100), Unit{"alpha"});
     f("normalization", normalization,
       "that power: gnmt is ((5 + length) / 6)^alpha (Wu et al. 2016), fairseq is length^alpha", Unit{"name"});
+    f("no_unknown", no_unknown, "never write <unk>, but the token that is the likeliest beside it");
   }
   DecodingArguments search() const;
 };

@@ -78,6 +78,7 @@ std::vector<Translation> reference_search(const Decoder& model, const Ids& sourc
       for (std::size_t v = 0; v < decoder_vocabulary; ++v) {
         const auto token = static_cast<TokenId>(v);
         if (token == Vocabulary::pad || token == Vocabulary::bos) continue;
+        if (token == Vocabulary::unk && !options.allow_unknown) continue;
         Translation next = hypothesis;
         next.log_probability += model.next(source, hypothesis.tokens)[v];
         next.finished = token == Vocabulary::eos;
@@ -207,6 +208,29 @@ TEST_CASE("what decoding leaves out early could not have won") {
   }
   CHECK(cut > 100);
   CHECK(finished > 100);
+}
+
+TEST_CASE("unk is not written where it may not be, and the search is the same without it") {
+  std::size_t written = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const Decoder model(seed, 1);
+    for (const std::size_t beam : {1, 3}) {
+      DecodingArguments options{beam, 6, 1, 0, LengthNormalization::gnmt, beam};
+      for (const Translation& usual : decode(model.transformer, sources, options))
+        written += std::count(usual.tokens.begin(), usual.tokens.end(), Vocabulary::unk) > 0 ? 1 : 0;
+      options.allow_unknown = false;
+      const auto hypotheses = decode_n_best(model.transformer, sources, options);
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        const auto expected = reference_search(model, sources[i], options);
+        REQUIRE(hypotheses[i].size() == expected.size());
+        for (std::size_t n = 0; n < expected.size(); ++n) {
+          check_same(hypotheses[i][n], expected[n]);
+          CHECK(std::count(expected[n].tokens.begin(), expected[n].tokens.end(), Vocabulary::unk) == 0);
+        }
+      }
+    }
+  }
+  CHECK(written > 10);
 }
 
 TEST_CASE("sources are translated together as they are alone") {

@@ -120,6 +120,14 @@ TEST_CASE("BLEU is the same in training, in eval and of the translations themsel
   std::getline(compared, row);
   CHECK(heads == "finished  valid loss  tokens %  sequences %  BLEU    chrF2");
   CHECK(row.substr(45) == fmt::format("{:<6.2f}  {:.2f}", *last.bleu, *last.chrf));
+  auto better_before = summary;
+  better_before["best"]["bleu"] = 98.7;
+  write_file_atomically(run + "/summary.json", better_before.dump());
+  const Outcome best = program("compare --evaluation best " + run);
+  CHECK(contains(best.output, "  98.70  "));
+  CHECK(contains(best.output, "at their best\nevaluation"));
+  CHECK_FALSE(contains(program("compare " + run).output, "98.70"));
+  write_file_atomically(run + "/summary.json", summary.dump());
   REQUIRE(program("train " + config + " --set seed=2 --out " + run + "-2").exit_code == 0);
   const Outcome of_seeds = program("compare " + run + " " + run + "-2");
   CHECK(of_seeds.exit_code == 0);
