@@ -9,8 +9,7 @@ from plotly.subplots import make_subplots
 from answers_figure import write
 
 PANELS = {"reverse": "Reversing", "lexical": "Word by word", "grammar": "In a grammar", "others": "Other tasks"}
-OTHERS = {"copy": "copying", "sort": "sorting", "dates": "dates", "five": "five-word grammar",
-          "adjectives": "grammar, adjectives"}
+OTHERS = {"copy": "copying", "sort": "sorting", "dates": "dates", "five": "five words", "adjectives": "adjectives"}
 # What is the same in all arms of a study, and so no part of their names.
 STUDIES = {
     "r10-need-after-tuning": {"rates": "linear"},
@@ -72,7 +71,7 @@ def legend(figure):
 
 def draw(results, browser, file):
     """Writes the picture `file`, with a browser that selenium drives."""
-    figure = make_subplots(rows=2, cols=2, subplot_titles=list(PANELS.values()), horizontal_spacing=0.2, vertical_spacing=0.11)
+    figure = make_subplots(rows=2, cols=2, subplot_titles=list(PANELS.values()), horizontal_spacing=0.24, vertical_spacing=0.11)
     found = sorted(prices(results), key=lambda price: (price.norm == "post", *price[1:7]))
     for panel, shown in enumerate(PANELS):
         place = {"row": 1 + panel // 2, "col": 1 + panel % 2}
