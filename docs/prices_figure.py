@@ -28,6 +28,7 @@ STUDIES = {
     "r29-where-to-look": {"d": "64"},
     "r30-norm-on-the-sum": {},
     "r31-words-that-move": {"d": "128"},
+    "r32-words-without-warmup": {"d": "128", "rates": "constant rate"},
 }
 # How the rates go, where it is not one for all that falls as the inverse root.
 SLOW = "slow matrix"
