@@ -39,7 +39,8 @@ class StudyValues {
   std::vector<Tuned> tuned_;
 };
 
-/// Counts the values that a hypothesis asked for, and those of them that are missing, censored or of diverged runs.
+/// Counts the values that a hypothesis asked for, and those of them that are missing, censored, soon after a warm-up or
+/// of diverged runs.
 class Tally {
  public:
   explicit Tally(const StudyValues& values) : values_(values) {}
@@ -58,6 +59,8 @@ class Tally {
   std::string gaps() const;
   /// "3 of 40 values are censored"; "" where none is.
   std::string censored() const;
+  /// "3 of 40 values lie within twice the warm-up, ..."; "" where none does.
+  std::string soon_after_warmup() const;
   /// "2 of 40 runs diverged"; "" where none did. What they had measured before counts.
   std::string diverged() const;
 
@@ -67,7 +70,7 @@ class Tally {
   void note_end(const Key& key, const RunResult* result);
 
   const StudyValues& values_;
-  std::set<Key> asked_, censored_, diverged_;
+  std::set<Key> asked_, censored_, soon_after_warmup_, diverged_;
   std::map<Key, StudyValues::Gap> gaps_;
 };
 

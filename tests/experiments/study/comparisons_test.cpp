@@ -220,6 +220,30 @@ TEST_CASE("where a metric is compared by ratio, a value of 0 or less is told to 
   CHECK(contains(result.reason, "Undecided: of 12 runs 2 have values of 0 or less, which have no ratio and no "));
 }
 
+TEST_CASE("updates that a warm-up is half of, or more, are told") {
+  Times times(lower());
+  const auto take = [&](std::size_t arm, double updates, const std::vector<double>& rates) {
+    times.take(arm, Values(10, updates));
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      auto& logged = times.results.at(arm, seed).metrics.updates;
+      logged.clear();
+      for (std::size_t i = 0; i < rates.size(); ++i) logged.push_back({50 * (i + 1), 0, 1, 1, rates[i], 10, 10});
+    }
+  };
+  const std::vector<double> warmup_of_100 = {0.5, 1, 0.9, 0.8}, constant = {1, 1, 1, 1}, falling = {1, 0.9, 0.8, 0.7};
+  const auto reason = [&] { return times.judged().reason; };
+  take(0, 200, warmup_of_100);
+  take(1, 210, warmup_of_100);
+  CHECK(contains(reason(), "10 of 20 values lie within twice the warm-up, which brings ratios of updates nearer to 1"));
+  take(1, 90, warmup_of_100);
+  CHECK(contains(reason(), "20 of 20 values lie within twice the warm-up"));
+  for (const auto& rates : {constant, falling, std::vector<double>{}}) {
+    take(0, 40, rates);
+    take(1, 90, rates);
+    CHECK_FALSE(contains(reason(), "warm-up"));
+  }
+}
+
 TEST_CASE("a censored time keeps its order and loses its size") {
   const Values fast = {200, 205, 195, 210, 190, 200, 215, 185, 230, 180}, never(10, 2000);
   Times times(lower());
