@@ -29,6 +29,7 @@ STUDIES = {
     "r30-norm-on-the-sum": {},
     "r31-words-that-move": {"d": "128"},
     "r32-words-without-warmup": {"d": "128", "rates": "constant rate"},
+    "r35-constant-rate": {"d": "64", "rates": "constant rate"},
 }
 # How the rates go, where it is not one for all that falls as the inverse root.
 SLOW = "slow matrix"
@@ -89,7 +90,7 @@ def draw(results, browser, file):
                          "thickness": 1.5, "color": COLOURS[price.norm]}), **place)
         figure.add_vline(x=1, line={"color": "#555", "width": 1}, **place)
         figure.update_xaxes(title="times the updates of sqrt(d)", type="log", tickvals=[0.5, 0.7, 1, 1.4, 2, 2.8],
-                            range=[math.log10(0.5), math.log10(3.4)], **place)
+                            range=[math.log10(0.45), math.log10(3.4)], **place)
         figure.update_yaxes(autorange="reversed", tickfont={"size": 11}, **place)
     legend(figure)
     write(figure, browser, file, height=1100, margin={"l": 20, "r": 20, "t": 40, "b": 90},
