@@ -133,13 +133,13 @@ std::optional<double> UpdatesTo::spent_in_all(const RunResult& run) const {
   return static_cast<double>(finished ? run.metrics.evaluations.back().update : run.updates);
 }
 
-bool UpdatesTo::soon_after_warmup(const RunResult& run, const MetricValue& value) const {
+bool UpdatesTo::within_twice_warmup(const RunResult& run, const MetricValue& value) const {
   const auto& logged = run.metrics.updates;
   const auto peak = std::max_element(logged.begin(), logged.end(), [](const UpdateRecord& a, const UpdateRecord& b) {
     return a.learning_rate < b.learning_rate;
   });
-  const bool warmed_up = peak != logged.begin();  // a lower rate was logged before
-  return warmed_up && value.known() && value.low <= 2 * static_cast<double>(peak->update);
+  const bool rate_rose = peak != logged.begin();
+  return rate_rose && value.known() && value.low <= 2 * static_cast<double>(peak->update);
 }
 
 std::optional<double> TokensTo::spent_at(const EvaluationRecord& evaluation, const RunResult&) const {

@@ -133,7 +133,7 @@ class SpentToTarget : public StudyMetric {
 class UpdatesTo : public SpentToTarget {
  public:
   using SpentToTarget::SpentToTarget;
-  bool soon_after_warmup(const RunResult& run, const MetricValue& value) const override;
+  bool within_twice_warmup(const RunResult& run, const MetricValue& value) const override;
 
  protected:
   std::optional<double> spent_at(const EvaluationRecord& evaluation, const RunResult& run) const override;

@@ -53,9 +53,9 @@ class StudyMetric {
 
   virtual bool lower_is_better() const { return true; }
   virtual ComparedBy compared_by() const { return ComparedBy::difference; }
-  /// Whether a run's number is of updates soon after a warm-up, so that those of the warm-up, which are worth less than
-  /// later ones, are half of it or more: a ratio of two such numbers is nearer to 1 than at a constant rate.
-  virtual bool soon_after_warmup(const RunResult&, const MetricValue&) const { return false; }
+  /// Whether a run's number is of updates of which half or more are of a warm-up, as far as the logged rates show one.
+  /// They are worth less than later ones, so that ratios of such numbers are others than at a constant rate.
+  virtual bool within_twice_warmup(const RunResult&, const MetricValue&) const { return false; }
   /// The share of seeds below the number of an arm, where that is a quantile over its seeds and not their
   /// pseudo-median. Arms are compared by pseudo-medians of what each seed has, also then.
   virtual std::optional<double> quantile() const { return std::nullopt; }

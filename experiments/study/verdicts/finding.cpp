@@ -123,7 +123,7 @@ std::string context_of(const StudyValues& values, std::size_t seeds, const std::
     if (at_edge > 0)
       text += fmt::format(" (best at the edge of the grid for {} of {} arms)", at_edge, values.tuned().size());
   }
-  for (const std::string& told : {tally.censored(), tally.soon_after_warmup(), tally.diverged()})
+  for (const std::string& told : {tally.censored(), tally.within_twice_warmup(), tally.diverged()})
     if (!told.empty()) text += ", " + told;
   return text;
 }

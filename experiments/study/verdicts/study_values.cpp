@@ -74,8 +74,8 @@ std::optional<MetricValue> Tally::value(const MetricSpec& metric, std::size_t ar
   note({arm, regime, seed}, cell.gap);
   if (cell.gap != StudyValues::Gap::none) return std::nullopt;
   if (!cell.value.known()) censored_.insert({arm, regime, seed});
-  if (cell.run != nullptr && metric.metric->soon_after_warmup(*cell.run, cell.value))
-    soon_after_warmup_.insert({arm, regime, seed});
+  if (cell.run != nullptr && metric.metric->within_twice_warmup(*cell.run, cell.value))
+    within_twice_warmup_.insert({arm, regime, seed});
   note_end({arm, regime, seed}, cell.run);
   return cell.value;
 }
@@ -130,10 +130,10 @@ std::string Tally::censored() const {
                      censored_.size() == 1 ? "is" : "are");
 }
 
-std::string Tally::soon_after_warmup() const {
-  if (soon_after_warmup_.empty()) return "";
-  return fmt::format("{} of {} values {} within twice the warm-up, which brings ratios of updates nearer to 1",
-                     soon_after_warmup_.size(), asked_.size(), soon_after_warmup_.size() == 1 ? "lies" : "lie");
+std::string Tally::within_twice_warmup() const {
+  if (within_twice_warmup_.empty()) return "";
+  return fmt::format("{} of {} values {} within twice the warm-up, whose updates are worth less",
+                     within_twice_warmup_.size(), asked_.size(), within_twice_warmup_.size() == 1 ? "lies" : "lie");
 }
 
 std::string Tally::diverged() const {

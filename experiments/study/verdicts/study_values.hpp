@@ -39,8 +39,8 @@ class StudyValues {
   std::vector<Tuned> tuned_;
 };
 
-/// Counts the values that a hypothesis asked for, and those of them that are missing, censored, soon after a warm-up or
-/// of diverged runs.
+/// Counts the values that a hypothesis asked for, and those of them that are missing, censored, within twice a warm-up
+/// or of diverged runs.
 class Tally {
  public:
   explicit Tally(const StudyValues& values) : values_(values) {}
@@ -60,7 +60,7 @@ class Tally {
   /// "3 of 40 values are censored"; "" where none is.
   std::string censored() const;
   /// "3 of 40 values lie within twice the warm-up, ..."; "" where none does.
-  std::string soon_after_warmup() const;
+  std::string within_twice_warmup() const;
   /// "2 of 40 runs diverged"; "" where none did. What they had measured before counts.
   std::string diverged() const;
 
@@ -70,7 +70,7 @@ class Tally {
   void note_end(const Key& key, const RunResult* result);
 
   const StudyValues& values_;
-  std::set<Key> asked_, censored_, soon_after_warmup_, diverged_;
+  std::set<Key> asked_, censored_, within_twice_warmup_, diverged_;
   std::map<Key, StudyValues::Gap> gaps_;
 };
 

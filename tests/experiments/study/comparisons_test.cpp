@@ -234,7 +234,7 @@ TEST_CASE("updates that a warm-up is half of, or more, are told") {
   const auto reason = [&] { return times.judged().reason; };
   take(0, 200, warmup_of_100);
   take(1, 210, warmup_of_100);
-  CHECK(contains(reason(), "10 of 20 values lie within twice the warm-up, which brings ratios of updates nearer to 1"));
+  CHECK(contains(reason(), "10 of 20 values lie within twice the warm-up, whose updates are worth less"));
   take(1, 90, warmup_of_100);
   CHECK(contains(reason(), "20 of 20 values lie within twice the warm-up"));
   for (const auto& rates : {constant, falling, std::vector<double>{}}) {
