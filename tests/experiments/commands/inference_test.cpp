@@ -219,6 +219,19 @@ TEST_CASE("scores are the log-probability that surd score gives, and that divide
   }
 }
 
+TEST_CASE("--no-unknown keeps <unk> out of translations") {
+  const RunWithUnknownWords run;
+  for (const char* search : {"", " --beam 3"}) {
+    const auto translate = [&](const std::string& options) {
+      return shell("echo a b | " SURD_EXECUTABLE " translate " + run.path + search + options + " 2>/dev/null").output;
+    };
+    CHECK(translate("") == "a b <unk>\n");
+    CHECK_FALSE(contains(translate(" --no-unknown"), "<unk>"));
+  }
+  CHECK_FALSE(contains(program("samples " + run.path + " --no-unknown").output, "b <unk>"));
+  CHECK(nlohmann::json::parse(program("eval " + run.path + " --json --no-unknown 2>/dev/null").output)["no_unknown"]);
+}
+
 TEST_CASE("a summary that was damaged by hand names its key and the way out") {
   const TrainedRun run;
   const std::string summary = run.path + "/summary.json", whole = read_file(summary);
