@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Renders docs/answers.md from its template and the published results of studies, so that no number in it is typed by
-hand and no sentence says other than its study.
+"""Renders docs/answers.md and docs/evidence.md from their templates and the published results of studies, so that no
+number in them is typed by hand and no sentence says other than its study.
 
-    make_answers.py [RESULTS] [--template FILE] [--out FILE] [--check] [--figures SURD]
+    make_answers.py [RESULTS] [--docs FOLDER] [--check] [--figures SURD]
 
-RESULTS (experiments/results) holds a folder a study, as `surd study publish` makes it. In the template stand
+RESULTS (experiments/results) holds a folder a study, as `surd study publish` makes it. Each NAME.template.md in FOLDER
+(docs) becomes NAME.md, in the order of their names. In a template stand
 
     {{NAME: VERDICT HYPOTHESIS}}            verdict, effect with its interval
     {{NAME: effect VERDICT HYPOTHESIS}}     the effect with its interval alone
@@ -13,14 +14,14 @@ RESULTS (experiments/results) holds a folder a study, as `surd study publish` ma
     {{figure NAME CHART}}                   a picture of a chart of NAME's report, figures/NAME-CHART.png
     {{drawing NAME: ALT}}                   the picture that NAME_figure.py draws, figures/NAME.png
     {{study NAME}}                          a link to its report
-    {{least certain P}}                     the decided statements of all studies above whose p after Holm is P or more
+    {{least certain P}}                     the decided statements of all studies named so far whose p after Holm is P or more
     {{false discoveries RATE}}              how many decided statements of all of RESULTS stay so at RATE if p is
                                             corrected over more than one study
-    {{studies}}                             a table of all studies above: what made them, in how many core-hours
+    {{studies}}                             a table of all studies named so far: what made them, in how many core-hours
 
 where VERDICT is the one that the sentence rests on (supported, refuted or undecided): where the study says another,
-nothing is written. --check writes nothing and tells whether the page is what it would be. --figures draws the pictures,
-with the program SURD and a browser.
+nothing is written. --check writes nothing and tells whether the pages are what they would be. --figures draws the
+pictures, with the program SURD and a browser.
 """
 import argparse
 import difflib
@@ -237,9 +238,9 @@ def studies_table(results):
     return "\n".join(lines)
 
 
-def render(template, results, figures):
-    """The page, the charts it shows, and all its pictures. Ends the program where the template is wrong."""
-    charts, pictures = [], []
+def render(template, results, charts, pictures):
+    """The page of a template, whose charts and pictures it adds. Ends the program where the template is wrong."""
+    words_of_page = template.read_text(encoding="utf-8")
 
     def replace(words):
         if words == "studies":
@@ -253,13 +254,13 @@ def render(template, results, figures):
             alt = results.chart(study, chart)["alt"]
             charts.append((study, chart))
             pictures.append(f"{study}-{chart}")
-            return f"![{' '.join(alt.split())}]({figures}/{study}-{chart}.png)"
+            return f"![{' '.join(alt.split())}](figures/{study}-{chart}.png)"
         if words.startswith("drawing "):
             name, _, alt = words[len("drawing "):].partition(": ")
             if name not in DRAWINGS:
                 raise Wrong(f"there is no drawing '{name}'{nearest(name, DRAWINGS)}")
             pictures.append(name)
-            return f"![{alt}]({figures}/{name}.png)"
+            return f"![{alt}](figures/{name}.png)"
         if words.startswith("study "):
             name = words[len("study "):]
             results.study(name)
@@ -278,10 +279,10 @@ def render(template, results, figures):
         try:
             return replace(" ".join(found.group(1).split()))
         except Wrong as wrong:
-            line = template.count("\n", 0, found.start()) + 1
-            sys.exit(f"answers.template.md:{line}: {wrong}")
+            line = words_of_page.count("\n", 0, found.start()) + 1
+            sys.exit(f"{template.name}:{line}: {wrong}")
 
-    return re.sub(r"\{\{(.+?)\}\}", rendered, template, flags=re.S), charts, pictures
+    return re.sub(r"\{\{(.+?)\}\}", rendered, words_of_page, flags=re.S)
 
 
 def draw(charts, pictures, results, surd, folder):
@@ -314,26 +315,29 @@ def draw(charts, pictures, results, surd, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=pathlib.Path, nargs="?", default=DOCS.parent / "experiments" / "results")
-    parser.add_argument("--template", type=pathlib.Path, default=DOCS / "answers.template.md")
-    parser.add_argument("--out", type=pathlib.Path, default=DOCS / "answers.md")
+    parser.add_argument("--docs", type=pathlib.Path, default=DOCS)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--figures", metavar="SURD")
     options = parser.parse_args()
-    results = Results(options.results)
-    figures = options.out.parent / "figures"
-    text, charts, pictures = render(options.template.read_text(encoding="utf-8"), results, figures.name)
+    results, charts, pictures = Results(options.results), [], []
+    suffix, figures = ".template.md", options.docs / "figures"
+    pages = {template.with_name(template.name[:-len(suffix)] + ".md"): render(template, results, charts, pictures)
+             for template in sorted(options.docs.glob(f"*{suffix}"))}
     if options.figures:
         draw(charts, pictures, results, options.figures, figures)
     for picture in pictures:
         if not (figures / f"{picture}.png").exists():
             sys.exit(f"{figures}/{picture}.png is not there; draw it with --figures")
-    if not options.check:
-        options.out.write_text(text, encoding="utf-8")
-        return
-    before = options.out.read_text(encoding="utf-8")
-    sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), text.splitlines(True), str(options.out),
-                                               "what the results say"))
-    sys.exit(before != text)
+    same = True
+    for page, text in pages.items():
+        if not options.check:
+            page.write_text(text, encoding="utf-8")
+            continue
+        before = page.read_text(encoding="utf-8")
+        sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), text.splitlines(True), str(page),
+                                                   "what the results say"))
+        same = same and before == text
+    sys.exit(not same)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ STUDIES = {
     "r31-words-that-move": {"d": "128"},
     "r32-words-without-warmup": {"d": "128", "rates": "constant rate"},
     "r35-constant-rate": {"d": "64", "rates": "constant rate"},
+    "r36-constant-rate-width": {"rates": "constant rate"},
 }
 # How the rates go, where it is not one for all that falls as the inverse root.
 SLOW = "slow matrix"

@@ -60,9 +60,11 @@ std::vector<std::string> chosen(const AverageArguments& arguments, const Checkpo
 /// Refuses to write over anything but an average.
 void expect_replaceable(const std::string& path) {
   if (!path_exists(path)) return;
-  const bool average = as_usage([&] {
-    return std::filesystem::is_regular_file(path) && read_safetensors(path).metadata.count("averaged_updates") > 0;
-  });
+  bool average = false;
+  try {
+    average = is_file(path) && read_safetensors(path).metadata.count("averaged_updates") > 0;
+  } catch (const Error&) {  // no checkpoint at all
+  }
   expect_usage(average, "--out", "'{}' is there and is no average; name another file", path);
 }
 

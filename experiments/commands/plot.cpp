@@ -28,20 +28,28 @@ struct PlotArguments {
   }
 };
 
+NamedMetrics read_curves(const std::string& path) {
+  const RunFolder folder(path);
+  folder.expect_trained();
+  NamedMetrics run{path, folder.read_log(), settings_of(folder)};
+  run.settings.erase("seed");
+  expect(!run.metrics.updates.empty() || !run.metrics.evaluations.empty(), folder.metrics(), "has nothing to draw yet");
+  return run;
+}
+
 int plot_command(const PlotArguments& arguments) {
   expect_output_file("--out", arguments.out, {".html", ".svg"});
   std::vector<NamedMetrics> runs;
-  std::size_t drawn = 0;
+  Console console;
   for (const std::string& path : distinct_folders(arguments.runs.values)) {
-    const RunFolder folder(path);
-    folder.expect_trained();
-    runs.push_back({path, read_metrics(folder.metrics()), settings_of(folder)});
-    runs.back().settings.erase("seed");
-    const bool empty = runs.back().metrics.updates.empty() && runs.back().metrics.evaluations.empty();
-    if (empty) Console().warn(path + " has logged nothing to draw");
-    drawn += empty ? 0 : 1;
+    try {
+      runs.push_back(read_curves(path));
+      if (const std::string changed = RunFolder(path).changed_config(); !changed.empty()) console.warn(changed);
+    } catch (const Error& error) {  // a damaged run must not hide the others
+      console.warn(fmt::format("{} is left out: {}", path, error.what()));
+    }
   }
-  expect_usage(drawn > 0, "surd plot", "none of the runs has logged anything to draw");
+  expect_usage(!runs.empty(), "surd plot", "none of the runs has logged anything to draw");
   const bool picture = std::filesystem::path(arguments.out).extension() == ".svg";
   write_file_atomically(arguments.out, picture ? curves_picture(runs, arguments.log_loss)
                                                : curves_page(runs, chart_library(), arguments.log_loss));

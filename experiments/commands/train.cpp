@@ -130,6 +130,9 @@ int train_in_folder(const TrainArguments& arguments, Transport* transport) {
     if (first) lock = folder.lock();
     request.changed_end = changed_end(folder, file.config);
     if (request.changed_end.empty() && is_finished(folder)) {
+      const std::string changed = folder.changed_config();
+      expect_usage(changed.empty(), "--resume", "the run is finished, but {}; --set train.updates=N trains on",
+                   changed);
       console.line(fmt::format("{} is already finished; nothing to do", folder.path));
       return exit_done;
     }

@@ -66,10 +66,9 @@ std::string vocabulary_hash(const TextCodec& codec) {
   return hash_of(all);
 }
 
-/// Files may have been moved: data.json, or the hash of the vocabularies, tells whether they hold the same.
-bool is_moved_file(const SettingChange& change) { return within(change.path, "task.") && is_file(change.after); }
-
 }  // namespace
+
+bool is_moved_file(const SettingChange& change) { return within(change.path, "task.") && is_file(change.after); }
 
 Checkpoints::Metadata checkpoint_metadata(const RunConfig& config, const TextCodec& codec) {
   constexpr auto replace = nlohmann::json::error_handler_t::replace;

@@ -25,6 +25,10 @@ enum class Compared {
 std::string difference(const std::string& path, const Checkpoints::Metadata& metadata, const RunConfig& config,
                        const TextCodec& codec, Compared compared);
 
+/// Whether a setting differs because a file was moved: data.json, or the hash of the vocabularies, tells whether it
+/// holds the same.
+bool is_moved_file(const SettingChange& change);
+
 /// Throws Error for the checkpoint of another model than that in the folder of a run, or of other vocabularies. The
 /// arguments must outlive it.
 Checkpoints::Check expect_same_model(const std::string& folder, const RunConfig& config, const TextCodec& codec);

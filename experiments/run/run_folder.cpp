@@ -179,12 +179,39 @@ JsonObject RunFolder::read_summary() const {
                       shell_word(path))};
 }
 
+Metrics RunFolder::read_log() const {
+  Metrics log = read_metrics(metrics());
+  if (!path_exists(summary()) || !read_summary().has("last_update")) return log;
+  const std::uint64_t last = read_summary().count("last_update");
+  const std::uint64_t told = log.evaluations.empty() ? 0 : log.evaluations.back().update;
+  expect(
+      told >= last, metrics(),
+      "ends with the evaluation after update {}, and {} knows of one after update {}: lines are missing; put the file "
+      "back, or train again into another folder",
+      told, summary(), last);
+  return log;
+}
+
+std::string RunFolder::changed_config() const {
+  if (!path_exists(summary())) return "";
+  const JsonObject known = read_summary();
+  if (!known.has("settings")) return "";
+  std::vector<std::string> changes;
+  for (const SettingChange& change : setting_changes(known.object("settings").texts(), settings_in(config())))
+    if (!is_moved_file(change)) changes.push_back(change.text());
+  if (changes.empty()) return "";
+  return fmt::format("{} was changed since the run was trained ({}); put it back as it was", config(),
+                     fmt::join(changes, ", "));
+}
+
 void RunFolder::clean() const {
   for (const std::string& folder : {path, vocabulary(), checkpoints()}) remove_temporary_files(folder);
 }
 
+Settings settings_in(const std::string& config) { return settings_of(YamlDocument::load(config).root()); }
+
 Settings settings_of(const RunFolder& folder) {
-  Settings settings = settings_of(YamlDocument::load(folder.config()).root());
+  Settings settings = settings_in(folder.config());
   RunOrigin origin;
   try {
     origin = folder.read_origin();

@@ -2,6 +2,7 @@
 
 #include "experiments/config/settings.hpp"
 #include "experiments/run/experiment.hpp"
+#include "experiments/run/metrics_reader.hpp"
 #include "train/storage/files.hpp"
 #include "train/storage/json_object.hpp"
 
@@ -104,12 +105,19 @@ struct RunFolder {
   RunOrigin read_origin() const;
   /// The content of summary.json. Throws Error, with a way out, where it is not there or damaged.
   JsonObject read_summary() const;
+  /// The content of metrics.jsonl. Throws Error where it is damaged, or ends before what summary.json says.
+  Metrics read_log() const;
+  /// In what config.yaml is not what it was when the run was trained, and a way out; "" where it is, but for files that
+  /// were moved, or where nobody knows.
+  std::string changed_config() const;
   /// Removes the temporary files of a run that was killed.
   void clean() const;
 
   std::string path;
 };
 
+/// The settings that a run's config.yaml has. Throws ConfigError where it is damaged.
+Settings settings_in(const std::string& config);
 /// The settings of a run's config, and by what else it was made: `--from`, and where it was told to end otherwise.
 /// Throws ConfigError where the config is damaged.
 Settings settings_of(const RunFolder& folder);

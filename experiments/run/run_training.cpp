@@ -1,6 +1,7 @@
 #include "experiments/run/run_training.hpp"
 
 #include "experiments/config/config_error.hpp"
+#include "experiments/config/yaml_document.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
@@ -44,6 +45,7 @@ void change_end(const RunFolder& folder, const RunConfig& config, const ChangedE
     if (const Json before = Json::parse(read_file(folder.summary()), nullptr, false); before.is_object())
       summary.update(before);
   summary["finished"] = false;
+  summary["settings"] = settings_of(YamlDocument::parse(to_yaml(config), folder.config()).root());
   write_file_atomically(folder.summary(), summary.dump(2) + "\n");
   RunOrigin origin = folder.read_origin();
   // A process that was killed here has noted it already.
@@ -118,6 +120,19 @@ std::string begin_with(const std::string& checkpoint, const std::string& expecte
   return checksum;
 }
 
+/// Throws UsageError where a run has saved checkpoints, as its log tells, and they are gone: to begin again would throw
+/// its log away.
+void expect_checkpoints(const RunFolder& folder, const TrainOptions& options) {
+  if (!path_exists(folder.metrics()) || !Checkpoints(folder.checkpoints(), 0).newest_first().empty()) return;
+  const std::vector<UpdateRecord> log = read_metrics(folder.metrics()).updates;
+  const std::uint64_t reached = log.empty() ? 0 : log.back().update;
+  expect_usage(
+      reached <= options.checkpoint_every, folder.checkpoints(),
+      "holds no checkpoint, though {} says that the run had come to update {}; put one back, or train again into "
+      "another folder by --out",
+      folder.metrics(), with_commas(reached));
+}
+
 RunProgress restore(const RunFolder& folder, const RunConfig& config, const TextCodec& codec, ParameterSet& parameters,
                     Optimizer& optimizer, Schedule& schedule, bool changes_end, Console& console, bool writes = true) {
   RunProgress progress;
@@ -165,18 +180,21 @@ int run(Training training, const Dataset& dataset, const RunConfig& config, cons
   const auto ranks = make_ranks(request, training.parameters, signals);
   training.ranks = ranks.get();
   RunListener listener(console, folder, config, training, progress, signals, request.after_update, request.checkpoints);
+  const Settings settings = settings_in(folder.config());
   TrainState state;
   try {
     state = train(training, config.train, progress.state, listener);
   } catch (const Diverged& diverged) {
     console.fail(diverged.what());
     write_summary(folder,
-                  {{"finished", false}, {"diverged", {{"update", diverged.update()}, {"where", diverged.where()}}}},
+                  {{"finished", false},
+                   {"diverged", {{"update", diverged.update()}, {"where", diverged.where()}}},
+                   {"settings", settings}},
                   diverged.update() - 1, training.parameters, listener, progress.state.update, listener.seconds());
     return exit_diverged;
   }
   const double seconds = listener.seconds();
-  Json outcome{{"finished", state.finished}, {"diverged", nullptr}};
+  Json outcome{{"finished", state.finished}, {"diverged", nullptr}, {"settings", settings}};
   if (state.finished) outcome["splits"] = evaluate_splits(training, config.train, dataset, console);
   write_summary(folder, outcome, state.update, training.parameters, listener, progress.state.update, seconds);
   console.end_progress();
@@ -244,6 +262,7 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
     if (request.origin) request.origin->from_checksum = checksum;
   }
   if (resuming) folder.expect_same_data(experiment.corpus, experiment.splits);
+  if (resuming && request.checkpoints) expect_checkpoints(folder, config.train);
 
   const Training training{model.transformer(),    model.parameters(),     optimizer,     schedule,
                           dataset.split("train"), dataset.split("valid"), dataset.codec, config.seed};

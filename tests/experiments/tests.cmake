@@ -63,6 +63,7 @@ surd_tests(commands IN experiments/commands FLOAT
   alignment_test.cpp
   arguments_test.cpp
   bench_products_test.cpp
+  changed_run_test.cpp
   command_line_test.cpp
   command_table_test.cpp
   curves_test.cpp

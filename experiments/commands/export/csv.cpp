@@ -19,7 +19,7 @@ namespace surd {
 int export_csv(const std::string& run, const std::string& out) {
   RunFolder(run).expect_trained();
   if (!out.empty()) expect_output_file("--out", out, {".csv"});
-  const std::string text = metrics_csv(read_metrics(RunFolder(run).metrics()));
+  const std::string text = metrics_csv(RunFolder(run).read_log());
   if (!out.empty()) write_file_atomically(out, text);
   fmt::print("{}", out.empty() ? text : out + "\n");
   return exit_done;

@@ -171,6 +171,7 @@ FoundRun found_run(const std::string& path) {
     if (values.count("updates") == 0 || (reached.is_number() && reached > values["updates"]))
       values["updates"] = reached;
     values["status"] = status;
+    if (const std::string changed = run.changed_config(); !changed.empty()) values["problem"] = changed;
   } catch (const Error& error) {
     return damaged(std::move(found), error.what());
   }

@@ -90,7 +90,8 @@ void expect_begun(const StudyFolder& folder) {
 StudySource source_of(const StudyFolder& folder, const Beginning& begun) {
   StudySource source{folder.study_file(), begun.settings, begun.quick, {}, true};
   const auto expect_unchanged = [](const std::string& file, const std::string& hash) {
-    expect(path_exists(file) && hash_of(read_file(file)) == hash, file,
+    expect(path_exists(file), file, "is missing, and the study's runs belong to what it was; put it back");
+    expect(hash_of(read_file(file)) == hash, file,
            "was changed after the study was begun, and its runs belong to what it was; put it back");
   };
   expect_unchanged(folder.study_file(), begun.hash);

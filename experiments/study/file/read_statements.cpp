@@ -89,6 +89,7 @@ void StudyReader::read_metrics(Study& study) {
 
 void StudyReader::check_metric(const MetricSpec& metric, const Study& study, const std::string& path) {
   expect_name(metric.name, metric.origin, path + ".name");
+  expect_one_line(metric.unit, metric.origin, path + ".unit");
   require(!includes(study.axis_names(), metric.name), metric.origin, path + ".name",
           fmt::format("an axis is called '{}' already; rename one", shown(metric.name)));
   require(!metric.metric->of_tuning() || study.tuning || unread("tuning"), metric.origin, path + ".kind",

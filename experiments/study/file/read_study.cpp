@@ -124,6 +124,12 @@ void StudyReader::expect_one_line(const std::string& name, const Origin& origin,
                       !name.empty() && name.back() == '\n' ? "; write >- for >, which ends in a line break" : ""));
 }
 
+/// Of texts, which may have line breaks.
+void StudyReader::expect_lines(std::string text, const Origin& origin, const std::string& path) {
+  text.erase(std::remove(text.begin(), text.end(), '\n'), text.end());
+  require(one_line(text), origin, path, "must be text without control characters; line breaks are none");
+}
+
 void StudyReader::expect_name(const std::string& name, const Origin& origin, const std::string& path) {
   constexpr const char* letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
   const bool plain = name.find_first_not_of(std::string(letters) + "0123456789") == std::string::npos &&
@@ -333,6 +339,10 @@ Study StudyReader::read() {
     collect(error);
     for (const Problem& problem : error.problems()) unread_.insert(problem.path);
   }
+  if (const YamlNode* title = root_.find("title")) expect_one_line(fields_.title, title->origin, "title");
+  for (const auto& [key, text] :
+       {std::pair("question", &fields_.question), std::pair("expectation", &fields_.expectation)})
+    if (const YamlNode* node = root_.find(key)) expect_lines(*text, node->origin, key);
   Study study{fields_.title, fields_.question, fields_.expectation, claims(), read_base(), {}, {}, {}, {}, {}, {}};
   study.quick = source_.quick;
   const YamlNode* quick = root_.find("quick");

@@ -180,7 +180,7 @@ void StudyReader::keep_levels(Study& study) {
       else if (!wrong_levels(study))
         add(name.origin, "quick.levels", fmt::format("axis '{}' has no level {}", axis->name, name.described()));
     }
-    require(!kept.empty() || wrong_levels_.value_or(false), child.origin, "quick.levels",
+    require(!child.children.empty() || wrong_levels_.value_or(false), child.origin, "quick.levels",
             fmt::format("must be a list of levels of '{}', one or more; got {}", axis->name, child.described()));
     if (!kept.empty()) axis->levels = std::move(kept);
   }

@@ -45,6 +45,7 @@ class StudyReader {
   Origin level_origin(std::size_t i, std::size_t j) const;
   void expect_name(const std::string& name, const Origin& origin, const std::string& path);
   void expect_one_line(const std::string& name, const Origin& origin, const std::string& path);
+  void expect_lines(std::string text, const Origin& origin, const std::string& path);
   void expect_unique(const Names& names, const char* list, const char* what);
 
   YamlDocument read_base();

@@ -101,28 +101,43 @@ std::string SpentToTarget::needs_of_config(const RunConfig& config) const {
                                      : "";
 }
 
-std::optional<MetricValue> SpentToTarget::of_run(const RunView& view) const {
+std::optional<SpentToTarget::Stay> SpentToTarget::stay_in(const RunResult& run) const {
   const double target = options_.target.value_or(0);
-  const std::vector<EvaluationRecord>& evaluations = view.run.metrics.evaluations;
-  if (evaluations.empty()) return std::nullopt;
-  std::size_t reached = 0;
-  for (std::size_t i = 0; i < evaluations.size(); ++i) {
+  const std::vector<EvaluationRecord>& evaluations = run.metrics.evaluations;
+  Stay stay;
+  for (std::size_t i = 0; i < evaluations.size() && stay.length < in_a_row; ++i) {
     const auto value = value_of(options_.of, evaluations[i]);
     if (!value) return std::nullopt;
     const bool there = surd::lower_is_better(options_.of) ? *value <= target : *value >= target;
-    reached = there ? reached + 1 : 0;
-    if (reached < in_a_row) continue;
-    const EvaluationRecord& first = evaluations[i + 1 - in_a_row];
-    const auto spent = spent_at(first, view.run);
+    stay = there ? Stay{stay.length == 0 ? &evaluations[i] : stay.first, stay.length + 1} : Stay();
+  }
+  return stay;
+}
+
+std::optional<MetricValue> SpentToTarget::of_run(const RunView& view) const {
+  const RunResult& run = view.run;
+  const auto stay = stay_in(run);
+  if (!stay || run.metrics.evaluations.empty()) return std::nullopt;
+  if (stay->length == in_a_row) {
+    const auto spent = spent_at(*stay->first, run);
     if (!spent) return std::nullopt;
-    return first.update == 0 ? MetricValue::at_most(*spent > 0 ? *spent : 1) : *spent;
+    return stay->first->update == 0 ? MetricValue::at_most(*spent > 0 ? *spent : 1) : *spent;
   }
   // Where it ended at the target, more evaluations might have made up three.
-  const bool ended_there = reached > 0 && view.run.status == RunResult::Status::finished;
-  const EvaluationRecord& first = evaluations[evaluations.size() - std::max<std::size_t>(reached, 1)];
-  if (ended_there && first.update == 0) return MetricValue();
-  const auto spent = ended_there ? spent_at(first, view.run) : spent_in_all(view.run);
+  const bool ended_there = stay->length > 0 && run.status == RunResult::Status::finished;
+  if (ended_there && stay->first->update == 0) return MetricValue();
+  const auto spent = ended_there ? spent_at(*stay->first, run) : spent_in_all(run);
   return spent ? std::optional<MetricValue>(MetricValue::at_least(*spent)) : std::nullopt;
+}
+
+bool SpentToTarget::within_twice_warmup(const RunResult& run) const {
+  const auto& logged = run.metrics.updates;
+  const auto peak = std::max_element(logged.begin(), logged.end(), [](const UpdateRecord& a, const UpdateRecord& b) {
+    return a.learning_rate < b.learning_rate;
+  });
+  const bool rate_rose = peak != logged.begin();
+  const auto stay = stay_in(run);
+  return rate_rose && stay && stay->length == in_a_row && stay->first->update <= 2 * peak->update;
 }
 
 std::optional<double> UpdatesTo::spent_at(const EvaluationRecord& evaluation, const RunResult&) const {
@@ -131,15 +146,6 @@ std::optional<double> UpdatesTo::spent_at(const EvaluationRecord& evaluation, co
 std::optional<double> UpdatesTo::spent_in_all(const RunResult& run) const {
   const bool finished = run.status == RunResult::Status::finished;  // be it early
   return static_cast<double>(finished ? run.metrics.evaluations.back().update : run.updates);
-}
-
-bool UpdatesTo::within_twice_warmup(const RunResult& run, const MetricValue& value) const {
-  const auto& logged = run.metrics.updates;
-  const auto peak = std::max_element(logged.begin(), logged.end(), [](const UpdateRecord& a, const UpdateRecord& b) {
-    return a.learning_rate < b.learning_rate;
-  });
-  const bool rate_rose = peak != logged.begin();
-  return rate_rose && value.known() && value.low <= 2 * static_cast<double>(peak->update);
 }
 
 std::optional<double> TokensTo::spent_at(const EvaluationRecord& evaluation, const RunResult&) const {

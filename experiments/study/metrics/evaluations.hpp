@@ -114,6 +114,7 @@ class SpentToTarget : public StudyMetric {
   explicit SpentToTarget(const Options& options) : options_(options) {}
   std::optional<MetricValue> of_run(const RunView& view) const override;
   ComparedBy compared_by() const override { return ComparedBy::ratio; }
+  bool within_twice_warmup(const RunResult& run) const override;
   /// A run that stops at the target has to stay there for three evaluations, or nobody knows whether it reached it; one
   /// that stops for another reason would seem to need less than a slower one that reaches it.
   std::string needs_of_config(const RunConfig& config) const override;
@@ -125,6 +126,14 @@ class SpentToTarget : public StudyMetric {
   virtual std::optional<double> spent_in_all(const RunResult& run) const = 0;
 
  private:
+  /// Evaluations in a row at or past the target: the first three, or the fewer ones with which a run ends.
+  struct Stay {
+    const EvaluationRecord* first = nullptr;  ///< null where there is none
+    std::size_t length = 0;
+  };
+  /// Nothing where an evaluation did not measure it.
+  std::optional<Stay> stay_in(const RunResult& run) const;
+
   Options options_;
 };
 
@@ -133,7 +142,6 @@ class SpentToTarget : public StudyMetric {
 class UpdatesTo : public SpentToTarget {
  public:
   using SpentToTarget::SpentToTarget;
-  bool within_twice_warmup(const RunResult& run, const MetricValue& value) const override;
 
  protected:
   std::optional<double> spent_at(const EvaluationRecord& evaluation, const RunResult& run) const override;

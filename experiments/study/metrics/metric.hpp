@@ -55,7 +55,7 @@ class StudyMetric {
   virtual ComparedBy compared_by() const { return ComparedBy::difference; }
   /// Whether a run's number is of updates of which half or more are of a warm-up, as far as the logged rates show one.
   /// They are worth less than later ones, so that ratios of such numbers are others than at a constant rate.
-  virtual bool within_twice_warmup(const RunResult&, const MetricValue&) const { return false; }
+  virtual bool within_twice_warmup(const RunResult&) const { return false; }
   /// The share of seeds below the number of an arm, where that is a quantile over its seeds and not their
   /// pseudo-median. Arms are compared by pseudo-medians of what each seed has, also then.
   virtual std::optional<double> quantile() const { return std::nullopt; }

@@ -25,6 +25,13 @@ Error damaged_page(const std::string& folder) {
   return Error(StudyFolder(folder).published_page() + ": is damaged; fetch it again");
 }
 
+/// One study's results are not lost to another's because of a mistyped folder.
+void expect_same_study(const std::string& published, const Study& study) {
+  const Json title = read_published(published).value("title", Json());
+  expect_usage(title == study.title, published,
+               "holds the results of another study, {}; remove it, or name another --out", title.dump());
+}
+
 }  // namespace
 
 void publish(const StudyFolder& folder, const Study& study, const std::string& to) {
@@ -35,6 +42,7 @@ void publish(const StudyFolder& folder, const Study& study, const std::string& t
   for (const std::string& file : files)
     expect_usage(is_published(to) || !path_exists(file), file,
                  "is not of a published study; remove it, or name another --out");
+  if (is_published(to)) expect_same_study(to, study);
   const StudyReport report(folder, study);
   expect_believable(folder, study, report.analysis);
   std::error_code error;

@@ -15,9 +15,9 @@
 ///     report.json.gz    all that report.html shows, from which `surd study report` writes that page
 namespace surd {
 
-/// Writes the results of a study into a folder, over those that are there. Throws UsageError where they are not to be
-/// believed: where runs are missing or failed, or the study was cut down (--quick); Error where a file cannot be
-/// written.
+/// Writes the results of a study into a folder, over those that are there of a study of the same title. Throws
+/// UsageError where they are not to be believed: where runs are missing or failed, or the study was cut down (--quick);
+/// and where the folder holds something else; Error where a file cannot be written.
 void publish(const StudyFolder& folder, const Study& study, const std::string& to);
 
 /// Whether a folder holds published results, and no study.

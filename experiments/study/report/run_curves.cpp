@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -28,8 +29,9 @@ constexpr std::size_t most_points = 400;  // of a line; more are thinned out
 constexpr const char* note_on_losses =
     "Strong lines are of the validation split, faint ones of training, with dropout and label smoothing.";
 constexpr const char* note_on_bands =
-    "The line of several runs, which differ in nothing but the seed, is their mean; the band runs from the least to "
-    "the greatest of them.";
+    "The line of several runs, which differ in nothing but the seed, is their mean, as far as all of them have come; "
+    "the "
+    "band runs from the least to the greatest of them.";
 
 /// Runs that differ in nothing but the seed.
 struct AlikeRuns {
@@ -45,8 +47,6 @@ std::vector<AlikeRuns> alike_runs(const std::vector<NamedMetrics>& runs) {
     if (fresh) all.push_back({run.name, {}});
     all[found->second].runs.push_back(&run.metrics);
   }
-  for (AlikeRuns& alike : all)
-    if (alike.runs.size() > 1) alike.name += fmt::format(" (mean of {} runs)", alike.runs.size());
   return all;
 }
 
@@ -54,16 +54,27 @@ bool any_band(const std::vector<AlikeRuns>& all) {
   return std::any_of(all.begin(), all.end(), [](const AlikeRuns& alike) { return alike.runs.size() > 1; });
 }
 
-/// The mean at each update that any of the runs has; at the right they may be fewer, where some ended earlier.
+/// The mean at each update that all of the runs have which have any value. Behind the end of one it would be a mean of
+/// those that went on, e.g. because they learn more slowly.
 template <class Record>
 Series line(const AlikeRuns& alike, std::vector<Record> Metrics::*records, std::size_t style,
             const Value<Record>& value) {
   std::map<std::uint64_t, std::vector<double>> by_update;
-  for (const Metrics* run : alike.runs)
-    for (const Record& record : run->*records)
-      if (const auto y = value(record); y && std::isfinite(*y)) by_update[record.update].push_back(*y);
+  std::size_t drawn = 0;
+  for (const Metrics* run : alike.runs) {
+    bool any = false;
+    for (const Record& record : run->*records) {
+      const auto y = value(record);
+      if (!y || !std::isfinite(*y)) continue;
+      by_update[record.update].push_back(*y);
+      any = true;
+    }
+    drawn += any ? 1 : 0;
+  }
+  for (auto at = by_update.begin(); at != by_update.end();)
+    at = at->second.size() < drawn ? by_update.erase(at) : std::next(at);
   Series series;
-  series.name = alike.name;
+  series.name = drawn > 1 ? fmt::format("{} (mean of {} runs)", alike.name, drawn) : alike.name;
   series.style = style;
   const std::size_t step = 1 + by_update.size() / most_points;
   std::size_t left = by_update.size();

@@ -129,24 +129,23 @@ Verdict opposite(Verdict verdict) {
 ClaimResult claim_of(const Study& study, const std::vector<HypothesisResult>& hypotheses, std::size_t claim) {
   ClaimResult result;
   result.claim = claim;
-  std::map<Verdict, std::vector<std::string>> names;
   std::set<Verdict> on_claim;
+  std::vector<std::string> for_it, against_it;
   for (const HypothesisResult& tested : hypotheses) {
     const Hypothesis& hypothesis = study.hypotheses[tested.hypothesis];
     if (hypothesis.claim != claim) continue;
     on_claim.insert(hypothesis.contradicts ? opposite(tested.verdict) : tested.verdict);
-    names[tested.verdict].push_back(
-        fmt::format("\"{}\"{}", hypothesis.name, hypothesis.contradicts ? ", which contradicts it" : ""));
+    std::vector<std::string>& side = hypothesis.contradicts ? against_it : for_it;
+    side.push_back(fmt::format("\"{}\" {}", hypothesis.name, name_of(tested.verdict)));
   }
-  if (names.empty()) {
+  if (on_claim.empty()) {
     result.sentence = fmt::format("Claim {} is undecided: no hypothesis of this study is about it.", claim);
     return result;
   }
   result.verdict = all_of(on_claim);
-  std::vector<std::string> parts;
-  for (const auto& [verdict, sentences] : names)
-    parts.push_back(fmt::format("{} {}", name_of(verdict), fmt::join(sentences, " and ")));
-  result.sentence = fmt::format("Claim {} is {}: {}.", claim, name_of(result.verdict), fmt::join(parts, "; "));
+  result.sentence = fmt::format("Claim {} is {}.", claim, name_of(result.verdict));
+  if (!for_it.empty()) result.sentence += fmt::format(" For it: {}.", fmt::join(for_it, "; "));
+  if (!against_it.empty()) result.sentence += fmt::format(" Against it: {}.", fmt::join(against_it, "; "));
   return result;
 }
 

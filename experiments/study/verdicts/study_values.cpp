@@ -74,7 +74,7 @@ std::optional<MetricValue> Tally::value(const MetricSpec& metric, std::size_t ar
   note({arm, regime, seed}, cell.gap);
   if (cell.gap != StudyValues::Gap::none) return std::nullopt;
   if (!cell.value.known()) censored_.insert({arm, regime, seed});
-  if (cell.run != nullptr && metric.metric->within_twice_warmup(*cell.run, cell.value))
+  if (cell.run != nullptr && metric.metric->within_twice_warmup(*cell.run))
     within_twice_warmup_.insert({arm, regime, seed});
   note_end({arm, regime, seed}, cell.run);
   return cell.value;

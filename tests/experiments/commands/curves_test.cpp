@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <limits>
 #include <sstream>
 #include <string>
@@ -56,6 +57,23 @@ TEST_CASE("runs that differ in the seed alone are one line of a picture, and eac
   const Outcome refused = program("plot " + run.path + " --out " + run.folder.path("curves.png"));
   CHECK(refused.exit_code == 2);
   CHECK(contains(refused.output, "must end in .html or .svg"));
+}
+
+TEST_CASE("a run that cannot be drawn does not hide the others") {
+  const TrainedRun run, damaged, begun;
+  write_file_atomically(damaged.path + "/metrics.jsonl", "{\n");
+  write_file_atomically(begun.path + "/metrics.jsonl", "");
+  std::filesystem::remove(begun.path + "/summary.json");
+  const std::string page = run.folder.path("curves.svg");
+  const Outcome drawn = program("plot " + damaged.path + " " + begun.path + " " + run.path + " --out " + page);
+  CHECK(drawn.exit_code == 0);
+  CHECK(contains(drawn.output, damaged.path + " is left out: " + damaged.path + "/metrics.jsonl:1: "));
+  CHECK(contains(drawn.output, begun.path + " is left out: " + begun.path + "/metrics.jsonl: has nothing to draw yet"));
+  CHECK(contains(read_file(page), ">" + run.path + "</text>"));
+  const Outcome none = program("plot " + damaged.path + " " + begun.path + " --out " + run.folder.path("none.svg"));
+  CHECK(none.exit_code == 2);
+  CHECK(contains(none.output, "none of the runs has logged anything to draw"));
+  CHECK_FALSE(path_exists(run.folder.path("none.svg")));
 }
 
 TEST_CASE("the log of a run is a row a step as CSV") {

@@ -211,7 +211,16 @@ TEST_CASE("claims follow from their hypotheses") {
   CHECK(claim_with({lower(), lower(0.1)}).verdict == Verdict::supported);
   CHECK(claim_with({lower(), lower(0.5)}).verdict == Verdict::undecided);
   CHECK(claim_with({lower(), lower(0.5), higher}).verdict == Verdict::refuted);
-  CHECK(claim_with({lower(), higher}).sentence == "Claim 3 is refuted: supported \"It is so\"; refuted \"It is so\".");
+  CHECK(claim_with({lower(), higher}).sentence ==
+        "Claim 3 is refuted. For it: \"It is so\" supported; \"It is so\" refuted.");
+  Hypothesis against = higher, undecided = lower(0.5);
+  against.name = "It is not so", undecided.name = "It is much so";
+  against.contradicts = true;
+  CHECK(claim_with({against}).sentence == "Claim 3 is supported. Against it: \"It is not so\" refuted.");
+  CHECK(
+      claim_with({lower(), against, undecided}).sentence ==
+      "Claim 3 is undecided. For it: \"It is so\" supported; \"It is much so\" undecided. Against it: \"It is not so\" "
+      "refuted.");
   CHECK(claim_with({}).sentence == "Claim 3 is undecided: no hypothesis of this study is about it.");
   study.claims.clear();
   study.hypotheses = {lower()};

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/make_answers.py refuses what the results do not say, on results made up here; docs/answers.md is what it writes
-from the published ones."""
+"""docs/make_answers.py refuses what the results do not say, on results made up here; docs/answers.md and docs/evidence.md
+are what it writes from the published ones."""
 import gzip
 import json
 import pathlib
@@ -52,8 +52,7 @@ class Answers(unittest.TestCase):
     def render(self, template, *more):
         (self.folder / "answers.template.md").write_text(template)
         return subprocess.run([sys.executable, str(SOURCE / "docs" / "make_answers.py"), str(self.folder / "results"),
-                               "--template", str(self.folder / "answers.template.md"),
-                               "--out", str(self.folder / "answers.md"), *more], capture_output=True, text=True)
+                               "--docs", str(self.folder), *more], capture_output=True, text=True)
 
     def refused(self, template, message):
         made = self.render(template)
@@ -132,6 +131,13 @@ class Answers(unittest.TestCase):
         self.assertEqual(self.render("{{figure wide loss}}").returncode, 0)
         self.assertEqual((self.folder / "answers.md").read_text(), "![Falls everywhere.](figures/wide-loss.png)")
 
+    def test_a_later_page_knows_the_studies_of_an_earlier_one(self):
+        (self.folder / "evidence.template.md").write_text("{{studies}}")
+        self.assertEqual(self.render("{{study wide}}").returncode, 0)
+        self.assertIn("| wide | 8 | 0.25 |", (self.folder / "evidence.md").read_text())
+        (self.folder / "evidence.template.md").write_text("\n{{study wild}}")
+        self.assertIn("evidence.template.md:2: there is no study 'wild'", self.render("{{study wide}}").stderr)
+
     def test_check_tells_a_page_that_is_another(self):
         template = "{{wide: supported It is later}}\n"
         self.assertEqual(self.render(template).returncode, 0)
@@ -143,7 +149,7 @@ class Answers(unittest.TestCase):
         self.assertIn("-**supported** (≥ 1.7 times", made.stdout)
         self.assertIn("1.7", page.read_text())
 
-    def test_the_page_is_what_the_published_results_say(self):
+    def test_the_pages_are_what_the_published_results_say(self):
         made = subprocess.run([sys.executable, str(SOURCE / "docs" / "make_answers.py"), "--check"], capture_output=True,
                               text=True)
         self.assertEqual((made.returncode, made.stdout, made.stderr), (0, "", ""))

@@ -49,6 +49,9 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {good + "hypotheses:\n  - name: >\n      It is so.\n    metric: loss\n",
        "study.yaml:18:5: hypotheses[0].name: must be one line without control characters; got 'It is so.\\n'; write "
        ">-"},
+      {"question: \"a\\eb\\nc\"\n", "study.yaml:7:11: question: must be text without control characters"},
+      {"metrics: [{name: a, unit: \"nats\\n\"}]\n",
+       "study.yaml:7:11: metrics[0].unit: must be one line without control"},
       {good + "tuning: {metric: loss, axes: [{name: a, key: optimizer.learning_rate, values: [1, 2]}, {name: a, key: "
               "train.clip_norm, values: [1, 2]}]}\n",
        "study.yaml:17:88: tuning.axes[1].name: another axis of the tuning is called 'a' already; rename one"},
@@ -284,6 +287,7 @@ TEST_CASE("every problem of a study is told at once, one of the base for all arm
       complaint("title: T\nbase: {model: {heads: 5}}\naxes: [{name: a, key: train.log_every, values: [1, 2, 3]}]\n");
   CHECK(std::count(told.begin(), told.end(), '\n') == 0);
   CHECK(contains(told, "study.yaml:2:23: model.heads: must divide d_model = 64"));
+  CHECK(contains(complaint("title: \"T\\nU\"\nbase: {}\n"), "study.yaml:1:8: title: must be one line without control"));
   const std::string two = complaint("titel: T\nbase: {}\nmetrics: [{name: a, kind: updates_to}]\nseeds: none\n");
   for (const char* part : {"titel: unknown key", "title: is required", "metrics[0].target", "seeds: must be"}) {
     CAPTURE(part);

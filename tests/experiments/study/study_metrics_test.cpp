@@ -135,6 +135,18 @@ TEST_CASE_FIXTURE(Fixture, "tokens and seconds to a target are those of the same
   CHECK(of(tokens, reached)->known());
   CHECK(of(seconds, reached)->low == 30.25);
   CHECK(of(seconds, reached)->known());
+  const auto with_peak_at = [&reached](std::uint64_t peak) {
+    RunResult warmed = reached;
+    warmed.metrics.updates.clear();
+    for (const std::uint64_t update : {10, 20, 30, 40})
+      warmed.metrics.updates.push_back({update, 0, 1, 1, update == peak ? 1.0 : 0.5, 10, 10});
+    return warmed;
+  };
+  for (const MetricSpec* spec : {&tokens, &seconds}) {  // 60 updates, whatever is counted
+    CHECK(spec->metric->within_twice_warmup(with_peak_at(30)));
+    CHECK_FALSE(spec->metric->within_twice_warmup(with_peak_at(20)));
+    CHECK_FALSE(spec->metric->within_twice_warmup(with_peak_at(10)));
+  }
   CHECK(tokens.compared_by == ComparedBy::ratio);
   CHECK(seconds.compared_by == ComparedBy::ratio);
 

@@ -53,6 +53,14 @@ TEST_CASE("published results are all that a report needs") {
   REQUIRE(other.run("other", "--anyway").exit_code == 0);
   REQUIRE(program("study publish " + other.directory.path("other") + " --out " + results).exit_code == 0);
   CHECK_FALSE(fs::exists(results + "/report.html"));  // that of other results
+  std::string another = StudyFile::whole("seeds: 1\n");
+  const StudyRun renamed(another.replace(another.find("A study"), 1, "Another"));
+  REQUIRE(renamed.run("renamed", "--anyway").exit_code == 0);
+  const std::string kept = read_file(results + "/verdicts.json");
+  const Outcome mistaken = program("study publish " + renamed.directory.path("renamed") + " --out " + results);
+  CHECK(mistaken.exit_code == 2);
+  CHECK(contains(mistaken.output, "results/deep: holds the results of another study, \"A study\"; remove it"));
+  CHECK(read_file(results + "/verdicts.json") == kept);
   fs::create_directories(other.directory.path("site"));
   other.directory.write("site/report.html", "of somebody else");
   const Outcome foreign =

@@ -44,12 +44,11 @@ Chart learning_curve(const StudyRuns& runs, const Curve& curve, Regime regime) {
   }
   chart.note =
       "Lines are pseudo-medians over seeds, bands their 95 % intervals (from six seeds on), faint lines the single "
-      "seeds.";
+      "seeds. Where runs end at different updates, a line ends with the first of them.";
   if (diverged > 0)
     chart.note += fmt::format(
         " Diverged runs: {}; the line of such a run ends, and the pseudo-median takes it from there on for its first "
-        "value, as "
-        "the metrics do.",
+        "value, as the metrics do.",
         diverged);
   if (curve.value == &EvaluationRecord::loss) {
     chart.y.log = spans(means_of(chart), 30);
@@ -88,7 +87,10 @@ std::optional<Chart> gradient_curve(const StudyRuns& runs, Regime regime) {
     add_curves(chart.panels[place.panel], place.name, place.style, seeds);
   }
   chart.y.log = spans(means_of(chart), 3);
-  chart.note = "Norms before clipping; lines are pseudo-medians over seeds, bands their 95 % intervals (from six on).";
+  chart.note =
+      "Norms before clipping; lines are pseudo-medians over seeds, bands their 95 % intervals (from six on). Where "
+      "runs end "
+      "at different updates, a line ends with the first of them.";
   if (stride > 1) chart.note += fmt::format(" Of {} logged updates every {}th is shown.", longest, stride);
   chart.alt = extremes(chart, "Gradient norm against update");
   chart.table = table_of(chart);

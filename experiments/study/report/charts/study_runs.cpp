@@ -72,19 +72,23 @@ void add_curves(Panel& panel, const std::string& name, std::size_t style, const 
     faint.x.push_back(nan);
     faint.y.push_back(nan);
   }
+  std::size_t drawn = 0;
   for (const SeedCurve& seed : seeds) {
     std::map<double, double> own(seed.points.begin(), seed.points.end());
+    bool any = false;
     for (auto& [x, values] : by_x) {
       const auto found = own.find(x);
-      if (found != own.end() && std::isfinite(found->second))
-        values.push_back(found->second);
-      else if (seed.afterwards)
-        values.push_back(*seed.afterwards);
+      const bool finite = found != own.end() && std::isfinite(found->second);
+      if (!finite && !seed.afterwards) continue;
+      values.push_back(finite ? found->second : *seed.afterwards);
+      any = true;
     }
+    drawn += any ? 1 : 0;
   }
   if (by_x.empty()) return;
   Series mean{name, Series::Kind::mean, style, {}, {}, {}, {}, {}};
   for (const auto& [x, values] : by_x) {
+    if (values.size() < drawn) continue;  // those that are missing may be the faster ones
     mean.x.push_back(x);
     mean.counts.push_back(values.size());
     const Estimate estimate =
@@ -94,7 +98,7 @@ void add_curves(Panel& panel, const std::string& name, std::size_t style, const 
     mean.high.push_back(estimate.interval.high);
   }
   panel.series.push_back(std::move(faint));
-  panel.series.push_back(std::move(mean));
+  if (!mean.x.empty()) panel.series.push_back(std::move(mean));
 }
 
 }  // namespace surd::report

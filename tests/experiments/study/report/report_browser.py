@@ -198,6 +198,13 @@ def pseudo_median(values):
     return statistics.median((a + b) / 2 for i, a in enumerate(values) for b in values[:i + 1]) if values else None
 
 
+def point_of(curves, update):
+    """Of a line over runs, whose curves have a value an update: there is none where a run has none (any more)."""
+    finite = [{x: y for x, y in curve.items() if y is not None and math.isfinite(y)} for curve in curves]
+    values = [curve.get(update) for curve in finite if curve]
+    return None if None in values else pseudo_median(values)
+
+
 def cells_of(rows, panels):
     """(panel, x, column name, text) of a chart's table."""
     heads = rows[0]
@@ -207,12 +214,14 @@ def cells_of(rows, panels):
             yield panel, float(x), name, text
 
 
-def value_at(run, update, key):
-    """Of a learning curve; a diverged run counts as its first value where it has no number."""
-    value = run["evaluations"].get(update, {}).get(key)
-    if run["status"] == "diverged" and (value is None or not math.isfinite(value)) and run["evaluations"]:
-        return run["evaluations"][min(run["evaluations"])][key]
-    return value
+def learning_curve(run, key, updates):
+    """A diverged run counts as its first value where it has no number."""
+    curve = {update: evaluation.get(key) for update, evaluation in run["evaluations"].items()}
+    if run["status"] == "diverged" and curve:
+        first = curve[min(curve)]
+        curve.update({update: first for update in updates
+                      if curve.get(update) is None or not math.isfinite(curve[update])})
+    return curve
 
 
 def check_curves(browser, study, data):
@@ -229,27 +238,30 @@ def check_curves(browser, study, data):
         name, _, regime = chart["id"].rpartition("-")
         panels = len(chart["panels"]) > 1
         of_regime = [run for run in runs if run["regime"] == regime]
+        if name not in {"gradient-norm", "loss", "accuracy", *quantities}:
+            continue
+        cells = list(cells_of(table_rows(browser, f"#{chart['id']} table"), panels))
         if name == "gradient-norm":
-            def values(panel, x, series):
-                return [run["updates"].get(int(x)) for run in of_regime
+            def curves(panel, series):
+                return [run["updates"] for run in of_regime
                         if run["series"] == series and (not panels or run["panel"] == panel)]
         elif name in ("loss", "accuracy"):
             key = "loss" if name == "loss" else "token_accuracy"
+            updates = {int(x) for _, x, _, _ in cells}
 
-            def values(panel, x, series):
-                return [value_at(run, int(x), key) for run in of_regime
+            def curves(panel, series):
+                return [learning_curve(run, key, updates) for run in of_regime
                         if run["series"] == series and (not panels or run["panel"] == panel)]
-        elif name in quantities:
+        else:
             what, statistic = quantities[name]
 
-            def values(panel, x, series):
+            def curves(panel, series):
                 place = panel if panels else chart["panels"][0]["title"]
-                return [p["value"] for run in of_regime if run["arm"] == series for p in run["probe"]
-                        if (p["update"], p["path"], p["what"], p["statistic"]) == (int(x), place, what, statistic)]
-        else:
-            continue
-        for panel, x, series, text in cells_of(table_rows(browser, f"#{chart['id']} table"), panels):
-            expected = pseudo_median(values(panel, x, series))
+                return [{p["update"]: p["value"] for p in run["probe"]
+                         if (p["path"], p["what"], p["statistic"]) == (place, what, statistic)}
+                        for run in of_regime if run["arm"] == series]
+        for panel, x, series, text in cells:
+            expected = point_of(curves(panel, series), int(x))
             check(matches(text, expected), f"{chart['id']}: {panel} {series} at {x}: '{text}', the runs say {expected}")
             compared += 1
     return compared

@@ -58,25 +58,35 @@ TEST_CASE("runs of equal settings are drawn as their mean in a band, others as a
   REQUIRE(series.size() == 4);
   const nlohmann::json& mean = series[0];
   CHECK(mean["name"] == "a1 (mean of 2 runs)");
-  CHECK(mean["x"] == nlohmann::json{10, 20, 30, 40});
-  CHECK(mean["y"] == nlohmann::json{2, 2, 2, 1});  // a2 has ended
-  CHECK(mean["low"] == nlohmann::json{1, 1, 1, nullptr});
-  CHECK(mean["high"] == nlohmann::json{3, 3, 3, nullptr});
+  CHECK(mean["x"] == nlohmann::json{10, 20, 30});  // then a2 has ended, and a1 alone is no mean of two
+  CHECK(mean["y"] == nlohmann::json{2, 2, 2});
+  CHECK(mean["low"] == nlohmann::json{1, 1, 1});
+  CHECK(mean["high"] == nlohmann::json{3, 3, 3});
   CHECK(series[1]["name"] == "b&c");
   CHECK(series[1]["low"] == nlohmann::json{nullptr, nullptr, nullptr, nullptr});
   CHECK(series[1]["style"] != mean["style"]);
   CHECK(series[2]["name"] == "a1 (mean of 2 runs), training");
   CHECK(series[2]["kind"] == "seeds");
   CHECK(series[2]["style"] == mean["style"]);
-  CHECK(series[2]["y"] == nlohmann::json{3, 3, 3, 2});
+  CHECK(series[2]["y"] == nlohmann::json{3, 3, 3});
   CHECK_FALSE(series[2].contains("low"));
-  CHECK(charts["gradient"]["panels"][0]["series"][0]["y"] == nlohmann::json{4, 4, 4, 2});
+  CHECK(charts["gradient"]["panels"][0]["series"][0]["y"] == nlohmann::json{4, 4, 4});
   CHECK(charts["rate"]["panels"][0]["series"][1]["y"] == nlohmann::json{0.001, 0.001, 0.001, 0.001});
 
   const std::string page = surd::curves_page(level_runs(), "", false);
   CHECK(contains(page, "<td>2 [1, 3]</td>"));
-  CHECK(contains(page, "the band runs from the least to the greatest of them."));
+  CHECK(contains(page, "is their mean, as far as all of them have come; the band runs from the least to the greatest"));
   CHECK_FALSE(contains(surd::curves_page({level_run("a1", "one", 1)}, "", false), "the band runs"));
+}
+
+TEST_CASE("a run that has logged nothing of a kind does not end the mean of the others") {
+  std::vector<surd::NamedMetrics> runs = {level_run("a1", "one", 1), level_run("a2", "one", 3),
+                                          level_run("a3", "one", 5)};
+  runs[2].metrics.evaluations.clear();
+  nlohmann::json charts = charts_drawn(runs, false);
+  CHECK(charts["loss"]["panels"][0]["series"][0]["name"] == "a1 (mean of 2 runs)");
+  CHECK(charts["loss"]["panels"][0]["series"][0]["y"] == nlohmann::json{2, 2, 2, 2});
+  CHECK(charts["gradient"]["panels"][0]["series"][0]["name"] == "a1 (mean of 3 runs)");
 }
 
 TEST_CASE("losses have a logarithmic axis where that is asked for, or where they span much") {
