@@ -142,7 +142,10 @@ def effect(hypothesis):
     effects = sorted((c["effect"] for c in checks if c["effect"]["value"] is not None), key=lambda e: e["value"])
     if not effects:
         return f"not known in {len(checks)} cases"
-    ends = dict.fromkeys((bounded(effects[0]), bounded(effects[-1])))
+    def end(found, key):
+        return number(found[key]) if found["bound"] == "between" else bounded(found)
+
+    ends = dict.fromkeys((end(effects[0], "value"), end(effects[-1], "to")))
     text = f"{' to '.join(ends)} in {len(effects)} cases"
     unknown = len(checks) - len(effects)
     return text + (f", not known in {unknown}" if unknown else "")

@@ -25,6 +25,14 @@ def several(name):
     return {"name": name, "verdict": "undecided", "claim": None, "p": None, "p_holm": None, "checks": checks}
 
 
+def between(name):
+    """Two checks, each known between two numbers."""
+    checks = [hypothesis(name, "", value, "between")["checks"][0] for value in (2, 2.2)]
+    for check, to in zip(checks, (2.1, 2.5)):
+        check["effect"]["to"] = to
+    return {"name": name, "verdict": "undecided", "claim": None, "p": None, "p_holm": None, "checks": checks}
+
+
 def with_p(name, verdict, p, claim=None):
     return {**hypothesis(name, verdict, 2), "p": p, "claim": claim}
 
@@ -37,7 +45,8 @@ class Answers(unittest.TestCase):
         (study / "verdicts.json").write_text(json.dumps({
             "seeds": list(range(1, 11)), "looks": 1,
             "hypotheses": [hypothesis("It is later", "supported", 1.6, "at_least", (1.5, None)),
-                           hypothesis("It is earlier", "refuted", 2), several("It is 2 everywhere")],
+                           hypothesis("It is earlier", "refuted", 2), several("It is 2 everywhere"),
+                           between("It is between")],
             "arms": [{"name": "d=16", "levels": {"d": "16"}},
                      {"name": "d=32", "levels": {"d": "32", "rate": "line, of 2,000"}}],
             "summaries": [{"arm": "d=16", "metric": "steps", "regime": "tuned", "unit": "updates",
@@ -74,6 +83,8 @@ class Answers(unittest.TestCase):
     def test_of_several_cases_the_range_keeps_its_bounds(self):
         self.assertEqual(self.render("{{wide: effect undecided It is 2 everywhere}}").returncode, 0)
         self.assertEqual((self.folder / "answers.md").read_text(), "2 to ≥ 9 in 2 cases, not known in 1")
+        self.assertEqual(self.render("{{wide: effect undecided It is between}}").returncode, 0)
+        self.assertEqual((self.folder / "answers.md").read_text(), "2 to 2.5 in 2 cases")
 
     def test_the_name_of_a_level_may_have_commas_and_two_ends_that_read_alike_are_one(self):
         self.assertEqual(self.render("{{wide: number loss, d=32, rate=line, of 2,000, tuned}}").returncode, 0)
