@@ -28,6 +28,7 @@ import difflib
 import gzip
 import importlib
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -132,6 +133,10 @@ def estimate(found, unit):
     return f"{text} [{'-∞' if low is None else number(low)}, {'∞' if high is None else number(high)}]"
 
 
+def upper_end(found):
+    return {"between": found.get("to"), "at_least": math.inf}.get(found["bound"], found["value"])
+
+
 def effect(hypothesis):
     checks = [c for c in hypothesis["checks"] if c["values"]]
     if len(checks) == 1:
@@ -142,10 +147,9 @@ def effect(hypothesis):
     effects = sorted((c["effect"] for c in checks if c["effect"]["value"] is not None), key=lambda e: e["value"])
     if not effects:
         return f"not known in {len(checks)} cases"
-    def end(found, key):
-        return number(found[key]) if found["bound"] == "between" else bounded(found)
-
-    ends = dict.fromkeys((end(effects[0], "value"), end(effects[-1], "to")))
+    least, most = effects[0], max(effects, key=upper_end)
+    ends = dict.fromkeys((number(least["value"]) if least["bound"] == "between" else bounded(least),
+                          number(most["to"]) if most["bound"] == "between" else bounded(most)))
     text = f"{' to '.join(ends)} in {len(effects)} cases"
     unknown = len(checks) - len(effects)
     return text + (f", not known in {unknown}" if unknown else "")
@@ -326,6 +330,8 @@ def main():
     suffix, figures = ".template.md", options.docs / "figures"
     pages = {template.with_name(template.name[:-len(suffix)] + ".md"): render(template, results, charts, pictures)
              for template in sorted(options.docs.glob(f"*{suffix}"))}
+    if not pages:
+        sys.exit(f"{options.docs} holds no *{suffix}")
     if options.figures:
         draw(charts, pictures, results, options.figures, figures)
     for picture in pictures:

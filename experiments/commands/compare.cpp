@@ -156,8 +156,9 @@ int compare_command(const CompareArguments& arguments) {
   Console console;
   for (const std::string& folder : distinct_folders(arguments.runs.values)) {
     try {
-      runs.push_back(read_run(folder, arguments.evaluation));
+      ComparedRun run = read_run(folder, arguments.evaluation);
       if (const std::string changed = RunFolder(folder).changed_config(); !changed.empty()) console.warn(changed);
+      runs.push_back(std::move(run));
     } catch (const Error& error) {  // a run that has not ended must not hide the others
       console.warn(fmt::format("{} is left out: {}", folder, error.what()));
     }

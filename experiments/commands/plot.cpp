@@ -43,13 +43,14 @@ int plot_command(const PlotArguments& arguments) {
   Console console;
   for (const std::string& path : distinct_folders(arguments.runs.values)) {
     try {
-      runs.push_back(read_curves(path));
+      NamedMetrics run = read_curves(path);
       if (const std::string changed = RunFolder(path).changed_config(); !changed.empty()) console.warn(changed);
+      runs.push_back(std::move(run));
     } catch (const Error& error) {  // a damaged run must not hide the others
       console.warn(fmt::format("{} is left out: {}", path, error.what()));
     }
   }
-  expect_usage(!runs.empty(), "surd plot", "none of the runs has logged anything to draw");
+  expect_usage(!runs.empty(), "surd plot", "none of the folders is a run that can be drawn");
   const bool picture = std::filesystem::path(arguments.out).extension() == ".svg";
   write_file_atomically(arguments.out, picture ? curves_picture(runs, arguments.log_loss)
                                                : curves_page(runs, chart_library(), arguments.log_loss));

@@ -34,6 +34,16 @@ bool is_finished(const RunFolder& folder) {
   return summary.is_object() && summary.contains("finished") && summary["finished"] == true;
 }
 
+/// Throws UsageError where config.yaml was changed by hand.
+void expect_unchanged_config(const RunFolder& folder) {
+  std::string changed;
+  try {
+    changed = folder.changed_config();
+  } catch (const Error&) {  // a damaged summary, which the run writes again
+  }
+  expect_usage(changed.empty(), "--resume", "{}; what is to change is said by --set", changed);
+}
+
 /// The settings in which the config differs from the one that the run was begun with, a line each. Throws UsageError
 /// where they are others than those of its end.
 std::vector<SettingChange> changed_end(const RunFolder& folder, const RunConfig& config) {
@@ -128,11 +138,9 @@ int train_in_folder(const TrainArguments& arguments, Transport* transport) {
                  "the run began {}; leave the option out, or begin another run by --out",
                  origin.from.empty() ? "with random parameters" : "from " + origin.from);
     if (first) lock = folder.lock();
+    expect_unchanged_config(folder);
     request.changed_end = changed_end(folder, file.config);
     if (request.changed_end.empty() && is_finished(folder)) {
-      const std::string changed = folder.changed_config();
-      expect_usage(changed.empty(), "--resume", "the run is finished, but {}; --set train.updates=N trains on",
-                   changed);
       console.line(fmt::format("{} is already finished; nothing to do", folder.path));
       return exit_done;
     }

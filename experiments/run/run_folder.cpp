@@ -181,8 +181,11 @@ JsonObject RunFolder::read_summary() const {
 
 Metrics RunFolder::read_log() const {
   Metrics log = read_metrics(metrics());
-  if (!path_exists(summary()) || !read_summary().has("last_update")) return log;
-  const std::uint64_t last = read_summary().count("last_update");
+  if (!path_exists(summary())) return log;
+  const JsonObject known = read_summary();
+  // Of a run that goes on the log may be shorter, from its checkpoint on.
+  if (!known.truth("finished") || !known.has("last_update")) return log;
+  const std::uint64_t last = known.count("last_update");
   const std::uint64_t told = log.evaluations.empty() ? 0 : log.evaluations.back().update;
   expect(
       told >= last, metrics(),

@@ -105,7 +105,8 @@ struct RunFolder {
   RunOrigin read_origin() const;
   /// The content of summary.json. Throws Error, with a way out, where it is not there or damaged.
   JsonObject read_summary() const;
-  /// The content of metrics.jsonl. Throws Error where it is damaged, or ends before what summary.json says.
+  /// The content of metrics.jsonl. Throws Error where it is damaged, or ends before that of a finished run did, as
+  /// summary.json says.
   Metrics read_log() const;
   /// In what config.yaml is not what it was when the run was trained, and a way out; "" where it is, but for files that
   /// were moved, or where nobody knows.

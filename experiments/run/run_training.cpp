@@ -1,7 +1,6 @@
 #include "experiments/run/run_training.hpp"
 
 #include "experiments/config/config_error.hpp"
-#include "experiments/config/yaml_document.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
@@ -14,6 +13,9 @@
 
 #include <unistd.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
 
 namespace surd {
 namespace {
@@ -45,7 +47,7 @@ void change_end(const RunFolder& folder, const RunConfig& config, const ChangedE
     if (const Json before = Json::parse(read_file(folder.summary()), nullptr, false); before.is_object())
       summary.update(before);
   summary["finished"] = false;
-  summary["settings"] = settings_of(YamlDocument::parse(to_yaml(config), folder.config()).root());
+  summary.erase("settings");  // nobody knows whether config.yaml has the new ones, until the run is at its end
   write_file_atomically(folder.summary(), summary.dump(2) + "\n");
   RunOrigin origin = folder.read_origin();
   // A process that was killed here has noted it already.
@@ -123,11 +125,20 @@ std::string begin_with(const std::string& checkpoint, const std::string& expecte
 /// Throws UsageError where a run has saved checkpoints, as its log tells, and they are gone: to begin again would throw
 /// its log away.
 void expect_checkpoints(const RunFolder& folder, const TrainOptions& options) {
-  if (!path_exists(folder.metrics()) || !Checkpoints(folder.checkpoints(), 0).newest_first().empty()) return;
-  const std::vector<UpdateRecord> log = read_metrics(folder.metrics()).updates;
-  const std::uint64_t reached = log.empty() ? 0 : log.back().update;
+  const std::vector<std::string> names = names_in(folder.checkpoints());
+  const bool there = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return std::filesystem::path(name).extension() == ".safetensors";
+  });
+  if (there || !path_exists(folder.metrics())) return;
+  const Metrics log = read_metrics(folder.metrics());
+  std::uint64_t reached = log.updates.empty() ? 0 : log.updates.back().update;
+  if (!log.evaluations.empty()) reached = std::max(reached, log.evaluations.back().update);
+  const bool had_a_best =  // which is saved before anything else is logged
+      std::any_of(log.evaluations.begin(), log.evaluations.end(), [&](const EvaluationRecord& record) {
+        return record.best && record.update > 0 && record.update < reached;
+      });
   expect_usage(
-      reached <= options.checkpoint_every, folder.checkpoints(),
+      reached <= options.checkpoint_every && !had_a_best, folder.checkpoints(),
       "holds no checkpoint, though {} says that the run had come to update {}; put one back, or train again into "
       "another folder by --out",
       folder.metrics(), with_commas(reached));

@@ -46,11 +46,11 @@ std::string add_summary_of(const RunFolder& run, std::map<std::string, Json>& va
   std::string status = summary.truth("finished") ? "finished" : summary.is_null("diverged") ? "stopped" : "diverged";
   values["updates"] = summary.count("updates");
   if (summary.has("wall_seconds")) values["minutes"] = summary.real("wall_seconds") / 60;
-  const std::string last = "last.", seconds_of_evaluations = "evaluation_seconds.";
+  const std::string last = "last.", seconds_of_evaluations = "evaluation_seconds.", settings = "settings.";
   const nlohmann::json flat = nlohmann::json::parse(read_file(run.summary())).flatten();
   for (const auto& [pointer, value] : flat.items()) {
     const std::string key = replace_all(pointer.substr(1), "/", ".");  // "/last/loss"
-    if (value.is_null() || key.rfind(seconds_of_evaluations, 0) == 0) continue;
+    if (value.is_null() || key.rfind(seconds_of_evaluations, 0) == 0 || key.rfind(settings, 0) == 0) continue;
     values.emplace(key.rfind(last, 0) == 0 ? key.substr(last.size()) : key, Json(value));
   }
   return status;

@@ -127,7 +127,7 @@ void StudyReader::expect_one_line(const std::string& name, const Origin& origin,
 /// Of texts, which may have line breaks.
 void StudyReader::expect_lines(std::string text, const Origin& origin, const std::string& path) {
   text.erase(std::remove(text.begin(), text.end(), '\n'), text.end());
-  require(one_line(text), origin, path, "must be text without control characters; line breaks are none");
+  require(one_line(text), origin, path, "must have no control characters but line breaks");
 }
 
 void StudyReader::expect_name(const std::string& name, const Origin& origin, const std::string& path) {

@@ -27,7 +27,12 @@ Error damaged_page(const std::string& folder) {
 
 /// One study's results are not lost to another's because of a mistyped folder.
 void expect_same_study(const std::string& published, const Study& study) {
-  const Json title = read_published(published).value("title", Json());
+  Json title;
+  try {
+    title = read_published(published).value("title", Json());
+  } catch (const Error& error) {
+    throw UsageError(fmt::format("{}\nremove the folder, or name another --out", error.what()));
+  }
   expect_usage(title == study.title, published,
                "holds the results of another study, {}; remove it, or name another --out", title.dump());
 }

@@ -37,12 +37,26 @@ TEST_CASE("a config that was changed by hand is told of, and does not change whe
   }
   const Outcome resumed = program(resume);
   CHECK(resumed.exit_code == 2);
-  CHECK(contains(resumed.output, "--resume: the run is finished, but " + config + " was changed"));
-  CHECK(contains(resumed.output, "put it back as it was; --set train.updates=N trains on"));
+  CHECK(contains(resumed.output, "--resume: " + config + " was changed since the run was trained"));
+  CHECK(contains(resumed.output, "put it back as it was; what is to change is said by --set"));
+  CHECK(program(resume + " --set train.updates=9").exit_code == 2);
   write_file_atomically(config, text);
   REQUIRE(program(resume + " --set train.updates=8").exit_code == 0);
   CHECK(read_file(config) != text);
   for (const std::string& command : readers) CHECK_FALSE(told(command));  // the run changed it itself
+}
+
+TEST_CASE("a run that is not finished does not go on with a config that was changed by hand") {
+  const TrainedRun run;
+  const std::string config = run.path + "/config.yaml";
+  replace_in(run.path + "/summary.json", "\"finished\": true", "\"finished\": false");
+  replace_in(config, "updates: 4", "updates: 8");
+  const Outcome resumed = program("train " + config + " --resume");
+  CHECK(resumed.exit_code == 2);
+  CHECK(contains(resumed.output, "was changed since the run was trained (train.updates: 4 -> 8)"));
+  // Of an older version's run nobody knows.
+  replace_in(run.path + "/summary.json", "\"settings\"", "\"other\"");
+  CHECK(program("train " + config + " --resume").exit_code == 0);
 }
 
 TEST_CASE("a log that lost its end is not taken for a whole one") {
@@ -71,4 +85,15 @@ TEST_CASE("a run whose checkpoints are gone does not begin again over its log") 
   CHECK(contains(resumed.output, run.path + "/checkpoints: holds no checkpoint, though " + run.path +
                                      "/metrics.jsonl says that the run had come to update 4; put one back"));
   CHECK(read_file(run.path + "/metrics.jsonl") == log);
+
+  const TrainedRun seldom(" --set train.checkpoint_every=4 --set train.log_every=50");
+  std::filesystem::copy_file(seldom.path + "/checkpoints/best.safetensors", seldom.folder.path("best"));
+  std::filesystem::remove_all(seldom.path + "/checkpoints");
+  const std::string resume = "train " + seldom.path + "/config.yaml --resume --set train.updates=8";
+  CHECK(contains(program(resume).output, "holds no checkpoint, though"));  // the best one was saved after 2 updates
+  std::filesystem::create_directory(seldom.path + "/checkpoints");
+  std::filesystem::copy_file(seldom.folder.path("best"), seldom.path + "/checkpoints/best.safetensors");
+  const Outcome went_on = program(resume);
+  CAPTURE(went_on.output);
+  CHECK(went_on.exit_code == 0);
 }

@@ -72,7 +72,7 @@ TEST_CASE("a run that cannot be drawn does not hide the others") {
   CHECK(contains(read_file(page), ">" + run.path + "</text>"));
   const Outcome none = program("plot " + damaged.path + " " + begun.path + " --out " + run.folder.path("none.svg"));
   CHECK(none.exit_code == 2);
-  CHECK(contains(none.output, "none of the runs has logged anything to draw"));
+  CHECK(contains(none.output, "none of the folders is a run that can be drawn"));
   CHECK_FALSE(path_exists(run.folder.path("none.svg")));
 }
 

@@ -182,6 +182,7 @@ TEST_CASE("what is refused leaves the folder as it was; an average tells what it
   const std::string folder = run.directory.path("run"), best = folder + "/checkpoints/best.safetensors";
   const std::string text = read_file(folder + "/config.yaml");
   fs::remove(best);
+  fs::remove(folder + "/summary.json");  // which knows as well
   run.config = run.directory.write("run/config.yaml", replaced(text, "d_model: 8\n", "d_model: 16\n"));
   run.settings = {"train.updates=12"};
   CHECK(contains(message_of([&] { run.train(run.arguments("run", true)); }), "\n  model.d_model: 8 -> 16\n"));

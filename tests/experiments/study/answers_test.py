@@ -28,7 +28,7 @@ def several(name):
 def between(name):
     """Two checks, each known between two numbers."""
     checks = [hypothesis(name, "", value, "between")["checks"][0] for value in (2, 2.2)]
-    for check, to in zip(checks, (2.1, 2.5)):
+    for check, to in zip(checks, (2.5, 2.3)):
         check["effect"]["to"] = to
     return {"name": name, "verdict": "undecided", "claim": None, "p": None, "p_holm": None, "checks": checks}
 
@@ -148,6 +148,11 @@ class Answers(unittest.TestCase):
         self.assertIn("| wide | 8 | 0.25 |", (self.folder / "evidence.md").read_text())
         (self.folder / "evidence.template.md").write_text("\n{{study wild}}")
         self.assertIn("evidence.template.md:2: there is no study 'wild'", self.render("{{study wide}}").stderr)
+
+    def test_a_folder_without_templates_is_refused(self):
+        made = subprocess.run([sys.executable, str(SOURCE / "docs" / "make_answers.py"), str(self.folder / "results"),
+                               "--docs", str(self.folder), "--check"], capture_output=True, text=True)
+        self.assertEqual((made.returncode, made.stderr), (1, f"{self.folder} holds no *.template.md\n"))
 
     def test_check_tells_a_page_that_is_another(self):
         template = "{{wide: supported It is later}}\n"

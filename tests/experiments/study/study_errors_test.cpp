@@ -49,7 +49,7 @@ TEST_CASE("what is wrong with a study is told with its place and a way out") {
       {good + "hypotheses:\n  - name: >\n      It is so.\n    metric: loss\n",
        "study.yaml:18:5: hypotheses[0].name: must be one line without control characters; got 'It is so.\\n'; write "
        ">-"},
-      {"question: \"a\\eb\\nc\"\n", "study.yaml:7:11: question: must be text without control characters"},
+      {"question: \"a\\eb\\nc\"\n", "study.yaml:7:11: question: must have no control characters but line breaks"},
       {"metrics: [{name: a, unit: \"nats\\n\"}]\n",
        "study.yaml:7:11: metrics[0].unit: must be one line without control"},
       {good + "tuning: {metric: loss, axes: [{name: a, key: optimizer.learning_rate, values: [1, 2]}, {name: a, key: "

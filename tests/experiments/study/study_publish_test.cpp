@@ -61,6 +61,12 @@ TEST_CASE("published results are all that a report needs") {
   CHECK(mistaken.exit_code == 2);
   CHECK(contains(mistaken.output, "results/deep: holds the results of another study, \"A study\"; remove it"));
   CHECK(read_file(results + "/verdicts.json") == kept);
+  const std::string page = read_file(results + "/report.json.gz");
+  write_file_atomically(results + "/report.json.gz", page.substr(0, page.size() / 2));
+  const Outcome damaged = program("study publish " + other.directory.path("other") + " --out " + results);
+  CHECK(damaged.exit_code == 2);
+  CHECK(contains(damaged.output, "remove the folder, or name another --out"));
+  write_file_atomically(results + "/report.json.gz", page);
   fs::create_directories(other.directory.path("site"));
   other.directory.write("site/report.html", "of somebody else");
   const Outcome foreign =

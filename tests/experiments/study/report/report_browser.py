@@ -198,10 +198,15 @@ def pseudo_median(values):
     return statistics.median((a + b) / 2 for i, a in enumerate(values) for b in values[:i + 1]) if values else None
 
 
+def finite(curves):
+    """The curves of runs, a value an update, that have any number."""
+    numbers = [{x: y for x, y in curve.items() if y is not None and math.isfinite(y)} for curve in curves]
+    return [curve for curve in numbers if curve]
+
+
 def point_of(curves, update):
-    """Of a line over runs, whose curves have a value an update: there is none where a run has none (any more)."""
-    finite = [{x: y for x, y in curve.items() if y is not None and math.isfinite(y)} for curve in curves]
-    values = [curve.get(update) for curve in finite if curve]
+    """Of a line over runs: there is none where a run has none (any more)."""
+    values = [curve.get(update) for curve in curves]
     return None if None in values else pseudo_median(values)
 
 
@@ -260,8 +265,9 @@ def check_curves(browser, study, data):
                 return [{p["update"]: p["value"] for p in run["probe"]
                          if (p["path"], p["what"], p["statistic"]) == (place, what, statistic)}
                         for run in of_regime if run["arm"] == series]
+        lines = {place: finite(curves(*place)) for place in {(panel, series) for panel, _, series, _ in cells}}
         for panel, x, series, text in cells:
-            expected = point_of(curves(panel, series), int(x))
+            expected = point_of(lines[panel, series], int(x))
             check(matches(text, expected), f"{chart['id']}: {panel} {series} at {x}: '{text}', the runs say {expected}")
             compared += 1
     return compared

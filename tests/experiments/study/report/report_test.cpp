@@ -1,6 +1,7 @@
 #include "tests/experiments/study/report/report_fixture.hpp"
 
 #include "experiments/study/report/charts/chart.hpp"
+#include "experiments/study/report/charts/study_runs.hpp"
 #include "experiments/study/report/forest.hpp"
 #include "tests/text.hpp"
 
@@ -282,4 +283,21 @@ TEST_CASE("numbers as a report writes them") {
   CHECK(number_text(surd::report::nan) == "–");
   CHECK(number_text(0.5, {0.4, 0.6}) == "0.5 [0.4, 0.6]");
   CHECK(number_text(0.5, {surd::report::nan, 0.6}) == "0.5");
+}
+
+TEST_CASE("a line over seeds ends with the first of them, and a seed without a number does not count") {
+  const double nan = surd::report::nan;
+  const std::vector<surd::report::SeedCurve> seeds = {
+      {{{1, 1}, {2, 2}, {3, 3}}, {}}, {{{1, 3}, {2, 4}}, {}}, {{{1, nan}}, {}}};
+  surd::report::Panel panel;
+  surd::report::add_curves(panel, "arm", 0, seeds);
+  REQUIRE(panel.series.size() == 2);  // the faint ones of the seeds, and the line
+  CHECK(panel.series[1].x == std::vector<double>{1, 2});
+  CHECK(panel.series[1].y == std::vector<double>{2, 3});
+  CHECK(panel.series[1].counts == std::vector<std::size_t>{2, 2});
+  // One that diverged is taken for its first value from there on, and ends no line.
+  surd::report::Panel diverged;
+  surd::report::add_curves(diverged, "arm", 0, {seeds[0], {seeds[1].points, 3}});
+  CHECK(diverged.series[1].x == std::vector<double>{1, 2, 3});
+  CHECK(diverged.series[1].y == std::vector<double>{2, 3, 3});
 }
