@@ -57,6 +57,16 @@ std::string refused(const std::string& arguments, int exit_code = 2) {
   return outcome.output;
 }
 
+TEST_CASE("a config that names where a file was moved to is not one that was changed") {
+  const TextRun run;
+  const std::string moved = run.folder.path("moved.txt"), config = run.path + "/config.yaml";
+  REQUIRE(shell("mv " + run.texts + " " + moved + " && sed -i s,texts.txt,moved.txt, " + config).exit_code == 0);
+  CHECK_FALSE(contains(program("show --json " + run.path).output, "was changed since"));
+  CHECK(contains(program("train " + config + " --resume").output, "already finished"));
+  REQUIRE(shell("sed -i s,moved.txt,gone.txt, " + config).exit_code == 0);
+  CHECK(contains(program("show --json " + run.path).output, "was changed since the run was trained (task.test"));
+}
+
 TEST_CASE("a run of texts tells bits a byte, from its first lines to its evaluation") {
   const TextRun& run = text_run();
   CHECK(contains(run.output, "vocabulary  15\n"));
