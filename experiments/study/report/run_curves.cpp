@@ -30,8 +30,7 @@ constexpr const char* note_on_losses =
     "Strong lines are of the validation split, faint ones of training, with dropout and label smoothing.";
 constexpr const char* note_on_bands =
     "The line of several runs, which differ in nothing but the seed, is their mean, as far as all of them have come; "
-    "the "
-    "band runs from the least to the greatest of them.";
+    "the band runs from the least to the greatest of them.";
 
 /// Runs that differ in nothing but the seed.
 struct AlikeRuns {

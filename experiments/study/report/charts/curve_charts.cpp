@@ -89,8 +89,7 @@ std::optional<Chart> gradient_curve(const StudyRuns& runs, Regime regime) {
   chart.y.log = spans(means_of(chart), 3);
   chart.note =
       "Norms before clipping; lines are pseudo-medians over seeds, bands their 95 % intervals (from six on). Where "
-      "runs end "
-      "at different updates, a line ends with the first of them.";
+      "runs end at different updates, a line ends with the first of them.";
   if (stride > 1) chart.note += fmt::format(" Of {} logged updates every {}th is shown.", longest, stride);
   chart.alt = extremes(chart, "Gradient norm against update");
   chart.table = table_of(chart);

@@ -46,8 +46,7 @@ Chart probe_chart(const StudyRuns& runs, const Quantity& quantity, Regime regime
   chart.y.log = spans(means_of(chart), 30);
   chart.note =
       "One panel a module; lines are pseudo-medians over seeds, bands their 95 % intervals (from six seeds on). Where "
-      "runs "
-      "end at different updates, a line ends with the first of them.";
+      "runs end at different updates, a line ends with the first of them.";
   chart.alt = extremes(chart, quantity.title + std::string(" against update"));
   chart.table = table_of(chart);
   return chart;
