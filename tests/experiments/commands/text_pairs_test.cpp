@@ -1,5 +1,6 @@
 #include "../../data/temporary_directory.hpp"
 #include "../program.hpp"
+#include "train/storage/files.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -102,6 +103,11 @@ TEST_CASE("an average says that the run has gone on since") {
   const std::string run = pairs.folder.path("one");
   REQUIRE(program("average " + run + " --last 2").exit_code == 0);
   CHECK_FALSE(contains(program("eval --checkpoint average " + run).output, "gone on"));
+  const std::string config = surd::read_file(pairs.config);
+  const Outcome over_config = program("average " + run + " --last 2 --out " + pairs.config);
+  CHECK(over_config.exit_code == 2);
+  CHECK(contains(over_config.output, pairs.config + "' is there and is no average; name another file"));
+  CHECK(surd::read_file(pairs.config) == config);
   REQUIRE(pairs.train("one", "--resume --set train.updates=6").exit_code == 0);
   CHECK(contains(
       program("eval --checkpoint average " + run).output,

@@ -317,6 +317,8 @@ TEST_CASE("what follows from a mistake is not told beside it") {
            {"axes: [{name: a, levels: [x]}]\n" + metrics + rest,
             "study.yaml:7:27: axes[0].levels[0]: must be a mapping"},
            {"arms: x\n" + metrics + rest, "study.yaml:7:7: arms: must be a list, each element after a '- '; got 'x'"},
+           {axes + metrics + "quick: {levels: {a: ['5']}}\n",
+            "study.yaml:9:22: quick.levels: axis 'a' has no level '5'"},
            {axes + metrics + "hypotheses: [[]]\n", "study.yaml:9:14: hypotheses[0]: must be a mapping; got a list"},
            {axes + metrics + "hypotheses: [{name: H, metric: [], arm: {a: '1'}, against: {a: '2'}, expect: lower}]\n",
             "study.yaml:9:32: hypotheses[0].metric: must be text; got a list"},

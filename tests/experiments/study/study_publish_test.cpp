@@ -165,6 +165,10 @@ TEST_CASE("what is not to be believed is not published, and a damaged page is to
 
   REQUIRE(study.run("out", "--resume").exit_code == 0);
   const std::string out = study.directory.path("out");
+  fs::rename(out + "/study.yaml", out + "/away.yaml");
+  CHECK(
+      contains(program("study status " + out).output, "/study.yaml: is missing, and the study's runs belong to what"));
+  fs::rename(out + "/away.yaml", out + "/study.yaml");
   CHECK(contains(program("study publish " + out + " --out " + out).output, "is the folder of a study or a group"));
   CHECK_FALSE(fs::exists(out + "/report.json.gz"));
   const std::string group = study.directory.path("group");
