@@ -2,6 +2,7 @@
 
 #include "autograd/base/error.hpp"
 #include "autograd/base/random.hpp"
+#include "autograd/base/scoped.hpp"
 #include "autograd/parameter.hpp"
 #include "autograd/ragged_rows.hpp"
 #include "autograd/tensor.hpp"
@@ -165,49 +166,25 @@ class Tape {
   }
 
   /// While it lives, nodes are attributed to a module's path.
-  class Region {
+  class Region : Scoped<const std::string*> {
    public:
-    Region(Tape& tape, const std::string& path) : tape_(tape), outer_(tape.path_) { tape.path_ = &path; }
+    Region(Tape& tape, const std::string& path) : Scoped(tape.path_, &path) {}
     Region(Tape&, std::string&&) = delete;  // nodes refer to the path until the pass is over
-    ~Region() { tape_.path_ = outer_; }
-    Region(const Region&) = delete;
-    Region& operator=(const Region&) = delete;
-
-   private:
-    Tape& tape_;
-    const std::string* outer_;
   };
-
-  /// While it lives, nodes are attributed to a side of the model: whoever computes a side says so.
-  class OnSide {
-   public:
-    OnSide(Tape& tape, ModelSide side) : tape_(tape), outer_(std::exchange(tape.side_, side)) {}
-    ~OnSide() { tape_.side_ = outer_; }
-    OnSide(const OnSide&) = delete;
-    OnSide& operator=(const OnSide&) = delete;
-
-   private:
-    Tape& tape_;
-    ModelSide outer_;
-  };
-
-  ModelSide side() const { return side_; }
   /// Of the module whose Region this is in; "" outside.
   const std::string& path() const { return *path_; }
 
-  /// While it lives, values [1, N, d] hold these rows without their padding; null: they are padded.
-  class InRows {
+  /// While it lives, nodes are attributed to a side of the model: whoever computes a side says so.
+  class OnSide : Scoped<ModelSide> {
    public:
-    InRows(Tape& tape, std::shared_ptr<const RaggedRows> rows) : tape_(tape), outer_(std::move(rows)) {
-      tape_.rows_.swap(outer_);
-    }
-    ~InRows() { tape_.rows_.swap(outer_); }
-    InRows(const InRows&) = delete;
-    InRows& operator=(const InRows&) = delete;
+    OnSide(Tape& tape, ModelSide side) : Scoped(tape.side_, side) {}
+  };
+  ModelSide side() const { return side_; }
 
-   private:
-    Tape& tape_;
-    std::shared_ptr<const RaggedRows> outer_;
+  /// While it lives, values [1, N, d] hold these rows without their padding; null: they are padded.
+  class InRows : Scoped<std::shared_ptr<const RaggedRows>> {
+   public:
+    InRows(Tape& tape, std::shared_ptr<const RaggedRows> rows) : Scoped(tape.rows_, std::move(rows)) {}
   };
 
   /// The rows that x [1, N, d] holds without their padding; null where it is no such value. Ops ask that count rows or

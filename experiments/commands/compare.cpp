@@ -1,4 +1,5 @@
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/named_runs.hpp"
 #include "experiments/config/settings.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
@@ -37,8 +38,7 @@ struct CompareArguments {
 };
 
 struct ComparedRun {
-  std::string folder, seed;
-  Settings settings;
+  Settings settings;  // but for the seed
   bool finished = false;
   bool diverged = false;
   std::map<std::string, double> metrics;  // at the evaluation that is compared
@@ -63,9 +63,7 @@ ComparedRun read_run(const std::string& path, WhichEvaluation which) {
   const RunFolder folder(path);
   folder.expect_trained();
   ComparedRun run;
-  run.folder = path;
   run.settings = settings_of(folder);
-  run.seed = run.settings["seed"];
   run.settings.erase("seed");
   expect(path_exists(folder.summary()), folder.summary(), "is not there; has the run ended?");
   const JsonObject summary = folder.read_summary();
@@ -152,23 +150,9 @@ std::vector<std::string> table(const std::vector<std::string>& paths, const Rows
 }
 
 int compare_command(const CompareArguments& arguments) {
-  std::vector<ComparedRun> runs;
-  Console console;
-  for (const std::string& folder : distinct_folders(arguments.runs.values)) {
-    try {
-      ComparedRun run = read_run(folder, arguments.evaluation);
-      if (const std::string changed = RunFolder(folder).changed_config(); !changed.empty()) console.warn(changed);
-      runs.push_back(std::move(run));
-    } catch (const Error& error) {  // a run that has not ended must not hide the others
-      console.warn(fmt::format("{} is left out: {}", folder, error.what()));
-    }
-  }
-  expect(!runs.empty(), "compare", "none of the folders is a run that has ended; --resume goes on with one");
-  std::map<std::pair<Settings, std::string>, std::string> known;
-  for (const ComparedRun& run : runs)
-    if (const auto [same, is_new] = known.emplace(std::pair(run.settings, run.seed), run.folder); !is_new)
-      console.warn(fmt::format("{} has the settings and the seed of {}: they count as two, and are one run made twice",
-                               run.folder, same->second));
+  const std::vector<ComparedRun> runs =
+      read_named_runs(arguments.runs.values, "surd compare", "has ended; --resume goes on with one",
+                      [&](const std::string& folder) { return read_run(folder, arguments.evaluation); });
   const std::vector<std::string> paths = differing(runs);
 
   std::map<std::vector<std::string>, std::vector<const ComparedRun*>> groups;

@@ -1,8 +1,7 @@
 #include "experiments/commands/command.hpp"
-#include "experiments/program/console.hpp"
+#include "experiments/commands/named_runs.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/output_file.hpp"
-#include "experiments/program/usage_error.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "experiments/study/report/html_report.hpp"
 #include "experiments/study/report/run_curves.hpp"
@@ -39,18 +38,8 @@ NamedMetrics read_curves(const std::string& path) {
 
 int plot_command(const PlotArguments& arguments) {
   expect_output_file("--out", arguments.out, {".html", ".svg"});
-  std::vector<NamedMetrics> runs;
-  Console console;
-  for (const std::string& path : distinct_folders(arguments.runs.values)) {
-    try {
-      NamedMetrics run = read_curves(path);
-      if (const std::string changed = RunFolder(path).changed_config(); !changed.empty()) console.warn(changed);
-      runs.push_back(std::move(run));
-    } catch (const Error& error) {  // a damaged run must not hide the others
-      console.warn(fmt::format("{} is left out: {}", path, error.what()));
-    }
-  }
-  expect_usage(!runs.empty(), "surd plot", "none of the folders is a run that can be drawn");
+  const std::vector<NamedMetrics> runs =
+      read_named_runs(arguments.runs.values, "surd plot", "can be drawn", read_curves);
   const bool picture = std::filesystem::path(arguments.out).extension() == ".svg";
   write_file_atomically(arguments.out, picture ? curves_picture(runs, arguments.log_loss)
                                                : curves_page(runs, chart_library(), arguments.log_loss));

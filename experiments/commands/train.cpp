@@ -116,6 +116,10 @@ int train_in_folder(const TrainArguments& arguments, Transport* transport) {
   Console console;
   std::vector<std::string> settings = arguments.settings.values;
   if (arguments.replicas) settings.push_back(fmt::format("train.replicas={}", *arguments.replicas));
+  const RunFolder run(arguments.config);
+  expect_usage(!run.begun(), arguments.config,
+               "is the folder of a run, where a config belongs; surd train {} --resume goes on with that run",
+               shell_word(run.config()));
   const ConfigFile file = read_config(arguments.config, settings);
   expect_usage(transport == nullptr || !file.config.train.minutes, "--ranks",
                "cannot go with train.minutes: the processes' clocks would disagree on the last update");

@@ -1,5 +1,6 @@
 #include "experiments/config/key_names.hpp"
 
+#include "autograd/base/scoped.hpp"
 #include "experiments/config/read_scalar.hpp"
 
 #include <algorithm>
@@ -223,9 +224,8 @@ class ValueAtPath : public Fields {
   template <class F>
   void descend(const std::string& name, F f) {
     if (path_.size() <= name.size() || path_.compare(0, name.size(), name) != 0 || path_[name.size()] != '.') return;
-    const std::string outer = std::exchange(path_, path_.substr(name.size() + 1));
+    const Scoped rest(path_, path_.substr(name.size() + 1));
     f();
-    path_ = outer;
   }
   void visit_group(const Field& field, const Members& members) override {
     descend(field.name, [&] { members(*this); });

@@ -1,6 +1,7 @@
 #include "experiments/config/read_options.hpp"
 
 #include "autograd/base/registry.hpp"
+#include "autograd/base/scoped.hpp"
 #include "experiments/config/key_names.hpp"
 #include "experiments/config/raw_yaml.hpp"
 #include "experiments/config/read_scalar.hpp"
@@ -142,10 +143,9 @@ class Reader : public Fields {
 
   void read_mapping(const YamlNode* node, std::string path, Origin origin, const Members& members) {
     Level level{node, std::move(path), std::move(origin)};
-    Level* outer = std::exchange(level_, &level);
+    const Scoped inner(level_, &level);
     members(*this);
     report_unknown_keys();
-    level_ = outer;
   }
   /// A mapping that is the value of a field; `form` says how it is written.
   void nested(const Field& field, const Members& members, const std::string& form, const std::string& hint = "") {

@@ -1,12 +1,12 @@
 #include "experiments/config/settings.hpp"
 
 #include "autograd/base/registry.hpp"
+#include "autograd/base/scoped.hpp"
 
 #include <fmt/format.h>
 
 #include <optional>
 #include <set>
-#include <utility>
 
 namespace surd {
 namespace {
@@ -48,10 +48,8 @@ class Chooser : public Fields {
 
   /// A choice that spreads its fields over the group it stands in has no name.
   void inside(const Field& field, const Members& members) {
-    const std::string path = *field.name == '\0' ? prefix_ : prefix_ + field.name + ".";
-    const std::string outer = std::exchange(prefix_, path);
+    const Scoped inner(prefix_, *field.name == '\0' ? prefix_ : prefix_ + field.name + ".");
     members(*this);
-    prefix_ = outer;
   }
 
   const Settings& settings_;

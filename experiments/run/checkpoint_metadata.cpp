@@ -1,7 +1,7 @@
 #include "experiments/run/checkpoint_metadata.hpp"
 
-#include "experiments/run/fingerprint.hpp"
 #include "train/storage/files.hpp"
+#include "train/storage/hash.hpp"
 #include "train/storage/json_object.hpp"
 
 #include <nlohmann/json.hpp>

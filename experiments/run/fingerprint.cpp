@@ -1,21 +1,17 @@
 #include "experiments/run/fingerprint.hpp"
 
+#include "train/storage/hash.hpp"
 #include "train/storage/json_object.hpp"
-
-#include <xxhash.h>
-
-#include <memory>
 
 namespace surd {
 namespace {
 
 std::string hash_of(const std::vector<TextPair>& pairs) {
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
-  XXH3_64bits_reset(state.get());
+  Hash hash;
   constexpr std::size_t block_size = 1 << 16;  // hashed at a time, which is faster than lines are
   std::string block;
   const auto hash_block = [&] {
-    XXH3_64bits_update(state.get(), block.data(), block.size());
+    hash.add(block);
     block.clear();
   };
   for (const TextPair& pair : pairs) {
@@ -26,12 +22,10 @@ std::string hash_of(const std::vector<TextPair>& pairs) {
     if (block.size() >= block_size) hash_block();
   }
   hash_block();
-  return fmt::format("{:016x}", XXH3_64bits_digest(state.get()));
+  return hash.digits();
 }
 
 }  // namespace
-
-std::string hash_of(const std::string& text) { return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size())); }
 
 Fingerprint fingerprint(const Corpus& corpus) {
   Fingerprint result;

@@ -10,9 +10,6 @@
 
 namespace surd {
 
-/// XXH3 of a text, as 16 hexadecimal digits.
-std::string hash_of(const std::string& text);
-
 /// What a split held when a run was begun.
 struct SplitFingerprint {
   std::uint64_t pairs = 0;

@@ -5,10 +5,10 @@
 #include "experiments/run/fingerprint.hpp"
 #include "experiments/run/system_info.hpp"
 #include "experiments/run/unknown_tokens.hpp"
-
-#include <xxhash.h>
+#include "train/storage/hash.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <string>
@@ -28,15 +28,15 @@ class AssistingListener : public TrainListener {
 };
 
 /// Hashes of what must be the same on all ranks, by name.
-std::map<std::string, XXH64_hash_t> facts_of(const RunConfig& config, const Corpus& corpus, const TrainState& state) {
+std::map<std::string, std::uint64_t> facts_of(const RunConfig& config, const Corpus& corpus, const TrainState& state) {
   std::map<std::string, std::string> texts{{"config", to_yaml(config)},
                                            {"data", to_json_text(fingerprint(corpus), UnknownShares())},
                                            {"update to begin after", std::to_string(state.update)}};
   for (const auto& [name, value] : system_info())
     if (std::find(std::begin(facts_of_rounding), std::end(facts_of_rounding), name) != std::end(facts_of_rounding))
       texts[name] = value;
-  std::map<std::string, XXH64_hash_t> hashes;
-  for (const auto& [name, text] : texts) hashes[name] = XXH3_64bits(text.data(), text.size());
+  std::map<std::string, std::uint64_t> hashes;
+  for (const auto& [name, text] : texts) hashes[name] = Hash().add(text).value();
   return hashes;
 }
 
@@ -52,12 +52,12 @@ std::unique_ptr<Ranks> make_ranks(const RunRequest& request, ParameterSet& param
 void expect_alike(const RunRequest& request, const RunConfig& config, const Corpus& corpus, const TrainState& state) {
   Transport& transport = *request.transport;
   const auto facts = facts_of(config, corpus, state);
-  std::vector<XXH64_hash_t> own;
+  std::vector<std::uint64_t> own;
   for (const auto& fact : facts) own.push_back(fact.second);
-  std::vector<XXH64_hash_t> all(own.size() * transport.count());
+  std::vector<std::uint64_t> all(own.size() * transport.count());
   const Transport::Request sent =
       transport.all_gather(reinterpret_cast<const char*>(own.data()), reinterpret_cast<char*>(all.data()),
-                           own.size() * sizeof(XXH64_hash_t));
+                           own.size() * sizeof(std::uint64_t));
   for (const Stopwatch watch; !transport.done(sent); std::this_thread::yield())
     if (watch.seconds() > request.rank_timeout)
       throw RankLost(fmt::format("rank {}: the other ranks did not begin within {:.0f} s", transport.index(),

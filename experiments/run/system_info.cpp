@@ -5,11 +5,11 @@
 #include "autograd/kernels/simd.hpp"
 #include "autograd/product_rules.hpp"
 #include "experiments/program/version.hpp"
+#include "train/storage/hash.hpp"
 
 #include <fmt/format.h>
 #include <strings.h>
 #include <sys/resource.h>
-#include <xxhash.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -32,19 +32,18 @@ std::string proc_value(const char* file, const std::string& key) {
   return "unknown";
 }
 
-/// XXH3 of the program's file, which is read once; "unknown" where it cannot be.
+/// Of the program's file, which is read once; "unknown" where it cannot be.
 const std::string& hash_of_program() {
   static const std::string hash = [] {
     std::ifstream file("/proc/self/exe", std::ios::binary);
     std::vector<char> piece(1 << 20);
-    const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
-    XXH3_64bits_reset(state.get());
+    Hash hash;
     std::streamsize size = 0;
     while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
-      XXH3_64bits_update(state.get(), piece.data(), static_cast<std::size_t>(file.gcount()));
+      hash.add({piece.data(), static_cast<std::size_t>(file.gcount())});
       size += file.gcount();
     }
-    return size == 0 ? "unknown" : fmt::format("{:016x}", XXH3_64bits_digest(state.get()));
+    return size == 0 ? "unknown" : hash.digits();
   }();
   return hash;
 }

@@ -88,7 +88,8 @@ std::int64_t SystemCalls::available(const char* folder) {
 ReplacedSystemCalls::ReplacedSystemCalls(SystemCalls& replacement) : before_(std::exchange(calls, &replacement)) {}
 ReplacedSystemCalls::~ReplacedSystemCalls() { calls = before_; }
 
-File::File(std::string path, int flags) : path_(std::move(path)) {
+File::File(std::string path, int flags, std::string shown)
+    : path_(std::move(path)), shown_(shown.empty() ? path_ : std::move(shown)) {
   do descriptor_ = calls->open(path_.c_str(), flags | O_CLOEXEC);
   while (descriptor_ < 0 && errno == EINTR);
   check(descriptor_ >= 0, "open");
@@ -100,7 +101,7 @@ File::~File() {
 
 void File::check(bool fine, const char* action) const {
   const int code = errno;
-  if (!fine) throw_refused(code, path_, fmt::format("cannot {}", action));
+  if (!fine) throw_refused(code, shown_, fmt::format("cannot {}", action));
 }
 
 void File::write(std::string_view bytes) {
@@ -168,7 +169,7 @@ void write_files_atomically(const std::map<std::string, std::string_view>& files
   try {
     for (const auto& [path, bytes] : files) {
       temporaries.push_back(temporary_name(path));
-      written.emplace_back(temporaries.back(), O_WRONLY | O_CREAT | O_TRUNC).write(bytes);
+      written.emplace_back(temporaries.back(), O_WRONLY | O_CREAT | O_TRUNC, path).write(bytes);
     }
     for (File& file : written) {  // the first one may bring the others to the disk as well
       file.sync();

@@ -50,8 +50,8 @@ class ReplacedSystemCalls {
 /// An open file. Every member throws Error with the path and the system's reason.
 class File {
  public:
-  /// `flags` of open(2).
-  File(std::string path, int flags);
+  /// `flags` of open(2). Messages name `shown`, or else the path.
+  File(std::string path, int flags, std::string shown = "");
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -72,7 +72,7 @@ class File {
  private:
   void check(bool fine, const char* action) const;
 
-  std::string path_;
+  std::string path_, shown_;
   int descriptor_;
 };
 

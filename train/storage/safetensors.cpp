@@ -1,8 +1,8 @@
 #include "train/storage/safetensors.hpp"
 
 #include "train/storage/files.hpp"
+#include "train/storage/hash.hpp"
 
-#include <xxhash.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -35,14 +35,12 @@ std::string little_endian(std::uint64_t value) {
 
 /// Hash of the file with the checksum's digits, at `digits`, taken as zeros.
 std::string checksum(const std::string& bytes, std::size_t digits) {
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
-  XXH3_64bits_reset(state.get());
-  const auto add = [&](std::string_view part) { XXH3_64bits_update(state.get(), part.data(), part.size()); };
   const std::string_view file = bytes;
-  add(file.substr(0, digits));
-  add(std::string(checksum_digits, '0'));
-  add(file.substr(digits + checksum_digits));
-  return fmt::format("{:016x}", XXH3_64bits_digest(state.get()));
+  return Hash()
+      .add(file.substr(0, digits))
+      .add(std::string(checksum_digits, '0'))
+      .add(file.substr(digits + checksum_digits))
+      .digits();
 }
 
 /// IEEE 754 binary16.

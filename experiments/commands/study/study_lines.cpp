@@ -218,11 +218,7 @@ std::vector<std::string> status_lines(const Study& study, const StudyFolder& fol
   for (const PlannedRun& run : plan(study, results.known())) {
     StudyCounts& counts = arms[run.arm];
     ++counts.planned;
-    if (const RunResult* result = results.outcome(run.id(study))) {
-      counts.finished += result->status == RunResult::Status::finished;
-      counts.diverged += result->status == RunResult::Status::diverged;
-      counts.failed += result->status == RunResult::Status::failed;
-    }
+    if (const RunResult* result = results.outcome(run.id(study))) counts.add(*result);
   }
   constexpr std::size_t name_width = 42;
   const auto row = [&](const std::string& name, auto planned, auto finished, auto diverged, auto failed) {

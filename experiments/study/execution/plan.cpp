@@ -3,10 +3,10 @@
 #include "autograd/base/random.hpp"
 #include "experiments/config/read_scalar.hpp"
 #include "experiments/program/text_format.hpp"
-#include "experiments/run/fingerprint.hpp"
 #include "experiments/study/execution/metric_value.hpp"
 #include "experiments/study/metrics/evaluations.hpp"
 #include "experiments/study/statistics/statistics.hpp"
+#include "train/storage/hash.hpp"
 
 #include <algorithm>
 #include <charconv>

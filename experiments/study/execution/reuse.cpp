@@ -6,6 +6,7 @@
 #include "experiments/run/system_info.hpp"
 #include "experiments/study/execution/run_files.hpp"
 #include "experiments/study/execution/study_json.hpp"
+#include "train/storage/hash.hpp"
 #include "train/storage/json_object.hpp"
 
 #include <algorithm>

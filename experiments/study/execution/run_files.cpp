@@ -4,6 +4,7 @@
 #include "experiments/run/run_folder.hpp"
 #include "experiments/study/execution/study_json.hpp"
 #include "train/storage/files.hpp"
+#include "train/storage/hash.hpp"
 #include "train/storage/json_object.hpp"
 
 #include <fcntl.h>

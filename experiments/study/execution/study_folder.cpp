@@ -8,6 +8,7 @@
 #include "experiments/study/execution/study_json.hpp"
 #include "experiments/study/execution/workers/leases.hpp"
 #include "train/storage/files.hpp"
+#include "train/storage/hash.hpp"
 
 #include <fcntl.h>
 

@@ -1,8 +1,8 @@
 #include "experiments/study/execution/study_json.hpp"
 
-#include "experiments/run/fingerprint.hpp"
 #include "experiments/study/execution/study_folder.hpp"
 #include "train/storage/files.hpp"
+#include "train/storage/hash.hpp"
 #include "train/storage/json_object.hpp"
 
 #include <nlohmann/json.hpp>

@@ -87,20 +87,23 @@ KnownResults StudyResults::known_of(const Study& study) {
   return known();
 }
 
+void StudyCounts::add(const RunResult& result) {
+  finished += result.status == RunResult::Status::finished;
+  diverged += result.status == RunResult::Status::diverged;
+  failed += result.status == RunResult::Status::failed;
+  reused += !result.reused_from.empty();
+}
+
 StudyCounts count(const Study& study, const StudyFolder& folder, StudyResults& results) {
   StudyCounts counts;
   results.refresh();
   for (const PlannedRun& run : plan(study, results.known())) {
     const std::string id = run.id(study);
     ++counts.planned;
-    if (const RunResult* result = results.outcome(id)) {
-      counts.finished += result->status == RunResult::Status::finished;
-      counts.diverged += result->status == RunResult::Status::diverged;
-      counts.failed += result->status == RunResult::Status::failed;
-      counts.reused += !result->reused_from.empty();
-    } else {
+    if (const RunResult* result = results.outcome(id))
+      counts.add(*result);
+    else
       counts.running += leased(folder.path(), id);
-    }
   }
   return counts;
 }

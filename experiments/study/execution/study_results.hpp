@@ -47,6 +47,8 @@ struct StudyCounts {
   std::size_t planned = 0, finished = 0, diverged = 0, failed = 0, running = 0;
   std::size_t reused = 0;  ///< of those that have ended: taken from another study
   std::size_t ended() const { return finished + diverged + failed; }
+  /// Counts a run that has ended, whose plan is counted already.
+  void add(const RunResult& result);
 };
 /// Refreshes the results.
 StudyCounts count(const Study& study, const StudyFolder& folder, StudyResults& results);

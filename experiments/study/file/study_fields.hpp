@@ -89,7 +89,8 @@ struct TuningFields {
   void fields(Fields& f) {
     const bool jointly = search == TuningSearch::jointly;
     f("metric", metric, "whose mean over the tuning's seeds is made best");
-    f("seeds", seeds, "n: 1001 ... 1000 + n; or a list. None of them a seed of the study");
+    f("seeds", seeds,
+      "n: 1001 ... 1000 + n; or a list; without the key 1001 ... 1003. None of them a seed of the study");
     f("search", search,
       "in_turn: one axis after the other, each with the best of those before it; jointly: settings drawn from the "
       "product of all grids, the same for every arm");
@@ -143,8 +144,8 @@ struct QuickFields {
   RawYaml levels{"mapping of lists"};
 
   void fields(Fields& f) {
-    f("seeds", seeds, "as above");
-    f("tuning_seeds", tuning_seeds, "as tuning.seeds");
+    f("seeds", seeds, "as above; without the key the study's");
+    f("tuning_seeds", tuning_seeds, "as tuning.seeds; without the key those");
     f("set", set, "settings over the base's");
     f("levels", levels, "levels to keep, by axis; hypotheses about others are left out");
   }
@@ -177,7 +178,9 @@ struct StudyFields {
     f("arms", arms, "shorthand for one axis called arm with these levels");
     f("without", without, "combinations that are no arms, e.g. [{alpha: one, tie: all}]; an axis not named is free");
     f("set", set, "settings of every arm, over those of its levels, e.g. {optimizer.learning_rate: 3e-3 * 64 / d}");
-    f("seeds", seeds, "n: 1 ... n; or a list. Of data, initial weights and batches; arms are paired by them");
+    f("seeds", seeds,
+      "n: 1 ... n; or a list; without the key 1 ... 10. Of data, initial weights and batches; arms are paired by "
+      "them");
     f("looks", looks,
       "how often its verdicts are taken at most: once, and again after each surd study extend; p is multiplied by it",
       between(1, 10));

@@ -126,6 +126,10 @@ TEST_CASE("an existing folder is not overwritten, and a finished run says so") {
   const Outcome nothing = program("train " + place.config + " --resume --out " + place.folder.path("nothing"));
   CHECK(nothing.exit_code == 0);
   CHECK(contains(nothing.output, "holds no run to go on with; beginning one"));
+  const Outcome folder = program("train --resume " + place.run);
+  CHECK(folder.exit_code == 2);
+  CHECK(contains(folder.output, place.run + ": is the folder of a run, where a config belongs; surd train " +
+                                    place.run + "/config.yaml --resume goes on with that run"));
 }
 
 TEST_CASE("a run that is killed, or asked to stop, resumes to the same bytes") {

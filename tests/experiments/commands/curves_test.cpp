@@ -67,13 +67,17 @@ TEST_CASE("a run that cannot be drawn does not hide the others") {
   const std::string page = run.folder.path("curves.svg");
   const Outcome drawn = program("plot " + damaged.path + " " + begun.path + " " + run.path + " --out " + page);
   CHECK(drawn.exit_code == 0);
-  CHECK(contains(drawn.output, damaged.path + " is left out: " + damaged.path + "/metrics.jsonl:1: "));
-  CHECK(contains(drawn.output, begun.path + " is left out: " + begun.path + "/metrics.jsonl: has nothing to draw yet"));
+  CHECK(contains(drawn.output, "left out: " + damaged.path + "/metrics.jsonl:1: "));
+  CHECK(contains(drawn.output, "left out: " + begun.path + "/metrics.jsonl: has nothing to draw yet"));
   CHECK(contains(read_file(page), ">" + run.path + "</text>"));
   const Outcome none = program("plot " + damaged.path + " " + begun.path + " --out " + run.folder.path("none.svg"));
   CHECK(none.exit_code == 2);
   CHECK(contains(none.output, "none of the folders is a run that can be drawn"));
   CHECK_FALSE(path_exists(run.folder.path("none.svg")));
+  const std::string copy = run.path + "-copy";
+  std::filesystem::copy(run.path, copy, std::filesystem::copy_options::recursive);
+  CHECK(contains(program("plot " + run.path + " " + copy + " --out " + page).output,
+                 copy + " has the settings and the seed of " + run.path + ": they count as two"));
 }
 
 TEST_CASE("the log of a run is a row a step as CSV") {

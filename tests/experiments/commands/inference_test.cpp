@@ -249,7 +249,7 @@ TEST_CASE("a summary that was damaged by hand names its key and the way out") {
     write_file_atomically(summary, text);
     const Outcome compared = program("compare " + run.path);
     CAPTURE(compared.output);
-    CHECK(compared.exit_code == 1);  // nothing is left to compare
+    CHECK(compared.exit_code == 2);  // nothing is left to compare
     CHECK(contains(compared.output, "summary.json: " + std::string(damage.message)));
     CHECK(contains(compared.output, "surd train " + run.path + "/config.yaml --out " + run.path + " --resume"));
     CHECK_FALSE(contains(compared.output, "json.exception"));

@@ -135,6 +135,10 @@ TEST_CASE("BLEU is the same in training, in eval and of the translations themsel
   CHECK_FALSE(contains(of_seeds.output, "made twice"));
   std::filesystem::copy(run, run + "-3", std::filesystem::copy_options::recursive);
   CHECK(contains(program("compare " + run + " " + run + "-3").output, "they count as two, and are one run made twice"));
+  const Outcome none = program("compare " + folder.path("nothing"));
+  CHECK(none.exit_code == 2);
+  CHECK(contains(none.output, "left out: " + folder.path("nothing") + ": is not the folder of a run"));
+  CHECK(contains(none.output, "none of the folders is a run that has ended"));
   const std::string translations = shell(SURD_EXECUTABLE " translate --checkpoint last " + run + " < " + source).output;
   const auto of_file = nlohmann::json::parse(
       program("bleu --json " + folder.write("t", translations) + " --reference " + target).output);

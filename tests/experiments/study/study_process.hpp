@@ -5,7 +5,9 @@
 #include "tests/experiments/study/study_files.hpp"
 #include "train/storage/files.hpp"
 
+#include <doctest/doctest.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -50,16 +52,19 @@ inline pid_t start(const std::vector<std::string>& arguments) {
   std::vector<char*> words{const_cast<char*>(SURD_EXECUTABLE)};
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::setpgid(0, 0);
-    const int nowhere = ::open("/dev/null", O_RDWR);
-    ::dup2(nowhere, 1);
-    ::dup2(nowhere, 2);
-    ::execv(SURD_EXECUTABLE, words.data());
-    ::_exit(127);
-  }
-  ::setpgid(child, child);  // by whichever comes first: a signal to its group must find it
+  posix_spawn_file_actions_t output;
+  posix_spawn_file_actions_init(&output);
+  posix_spawn_file_actions_addopen(&output, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&output, 1, 2);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  pid_t child = 0;
+  // Returns when the program has begun: a signal after that cannot find a copy of this one, as after fork().
+  const int failed = ::posix_spawn(&child, SURD_EXECUTABLE, &output, &attributes, words.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&output);
+  REQUIRE(failed == 0);
   return child;
 }
 

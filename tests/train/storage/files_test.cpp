@@ -54,7 +54,9 @@ TEST_CASE(
   for (std::size_t at = 0; at < 2; ++at) {
     test::FailingCalls failing(test::Call::sync, at, test::Failure::input_output);
     const ReplacedSystemCalls replaced(failing);
-    CHECK_THROWS_AS(write_files_atomically(files), Error);
+    // The file is named, and not the temporary one that stood in for it.
+    CHECK_THROWS_WITH_AS(write_files_atomically(files),
+                         ((at == 0 ? a : b) + ": cannot sync: Input/output error").c_str(), Error);
     CHECK(names_in(directory.path()) == std::vector<std::string>{"in"});
     CHECK(names_in(directory.path("in")).empty());
   }

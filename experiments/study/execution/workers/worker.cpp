@@ -15,6 +15,7 @@
 #include "experiments/study/execution/workers/run_process.hpp"
 #include "experiments/study/execution/workers/run_times.hpp"
 #include "train/storage/files.hpp"
+#include "train/storage/hash.hpp"
 
 #include <algorithm>
 #include <chrono>
