@@ -85,6 +85,7 @@ def write(figure, browser, file, **layout):
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder) / "figure.html"
         figure.write_html(page, include_plotlyjs=True, config={"staticPlot": True})
+        browser.set_window_size(1300, layout["height"] + 300)  # what is outside would be cut off
         browser.get(page.as_uri())
         time.sleep(1.5)
         browser.find_element("class name", "svg-container").screenshot(str(file))

@@ -31,6 +31,9 @@ STUDIES = {
     "r32-words-without-warmup": {"d": "128", "rates": "constant rate"},
     "r35-constant-rate": {"d": "64", "rates": "constant rate"},
     "r36-constant-rate-width": {"rates": "constant rate"},
+    "r40-constant-without-factor": {"d": "64", "rates": "constant rate"},
+    "r41-constant-part-width": {"d": "128", "rates": "constant rate"},
+    "r42-constant-part-warmup": {"d": "64"},
 }
 # How the rates go, where it is not one for all that falls as the inverse root.
 SLOW = "slow matrix"
@@ -39,7 +42,7 @@ COLOURS = {"pre": "#0072b2", "post": "#d55e00"}
 MANY_SEEDS = 16
 OUTSIDE = 9  # a ratio that no axis shows
 
-Price = collections.namedtuple("Price", "norm width schedule untied normalised task study seeds effect")
+Price = collections.namedtuple("Price", "norm width centred schedule untied normalised task study seeds effect")
 
 
 def prices(results):
@@ -49,12 +52,13 @@ def prices(results):
         study = results.study(name)
         for hypothesis in study["hypotheses"]:
             if (hypothesis["kind"] not in ("difference", "equivalence") or hypothesis["metric"] != "updates_to_97"
-                    or not about_the_factor.search(hypothesis["name"])):
+                    or not about_the_factor.search(hypothesis["name"])
+                    or hypothesis["arm"].get("positions") != hypothesis["against"].get("positions")):
                 continue
             arm = {"norm": "pre", "tie": "tied", "rates": "inverse root", "matrix": "1", "sum": "as it is", **same,
                    **hypothesis["arm"]}
             slow = arm["matrix"] != "1" and arm["d"] != "32"  # sqrt(32 / d) of the rest's rate
-            yield Price(arm["norm"], int(arm["d"]), SLOW if slow else SCHEDULES.get(arm["rates"], arm["rates"]),
+            yield Price(arm["norm"], int(arm["d"]), arm.get("positions") == "centred", SLOW if slow else SCHEDULES.get(arm["rates"], arm["rates"]),
                         arm["tie"] == "untied", arm["sum"] == "normalised", arm["task"] if "task" in arm else arm["words"],
                         name.split("-")[0].upper(), len(study["seeds"]), hypothesis["checks"][0]["effect"])
 
@@ -74,15 +78,16 @@ def legend(figure):
 
 def draw(results, browser, file):
     """Writes the picture `file`, with a browser that selenium drives."""
-    figure = make_subplots(rows=2, cols=2, subplot_titles=list(PANELS.values()), horizontal_spacing=0.24, vertical_spacing=0.11)
-    found = sorted(prices(results), key=lambda price: (price.norm == "post", *price[1:7]))
+    figure = make_subplots(rows=2, cols=2, subplot_titles=list(PANELS.values()), horizontal_spacing=0.24, vertical_spacing=0.09)
+    found = sorted(prices(results), key=lambda price: (price.norm == "post", *price[1:8]))
     for panel, shown in enumerate(PANELS):
         place = {"row": 1 + panel // 2, "col": 1 + panel % 2}
         for price in found:
             if price.task != shown and not (shown == "others" and price.task in OTHERS):
                 continue
             conditions = [OTHERS.get(price.task, ""), f"d = {price.width}", "post-LN" if price.norm == "post" else "",
-                          "untied" if price.untied else "", "norm on the sum" if price.normalised else "", price.schedule]
+                          "untied" if price.untied else "", "norm on the sum" if price.normalised else "", "centred" if price.centred else "",
+                          price.schedule]
             value, (low, high) = price.effect["value"], price.effect["interval"]
             figure.add_trace(go.Scatter(
                 x=[value], y=[f"{', '.join(filter(None, conditions))} ({price.study})"], mode="markers", showlegend=False,
@@ -90,9 +95,9 @@ def draw(results, browser, file):
                 error_x={"array": [(OUTSIDE if high is None else high) - value], "arrayminus": [value - low],
                          "thickness": 1.5, "color": COLOURS[price.norm]}), **place)
         figure.add_vline(x=1, line={"color": "#555", "width": 1}, **place)
-        figure.update_xaxes(title="times the updates of sqrt(d)", type="log", tickvals=[0.5, 0.7, 1, 1.4, 2, 2.8],
-                            range=[math.log10(0.45), math.log10(3.4)], **place)
-        figure.update_yaxes(autorange="reversed", tickfont={"size": 11}, **place)
+        figure.update_xaxes(title="times the updates of sqrt(d)", type="log", tickvals=[0.3, 0.5, 0.7, 1, 1.4, 2, 2.8],
+                            range=[math.log10(0.26), math.log10(3.4)], **place)
+        figure.update_yaxes(autorange="reversed", tickmode="linear", dtick=1, tickfont={"size": 11}, **place)
     legend(figure)
-    write(figure, browser, file, height=1100, margin={"l": 20, "r": 20, "t": 40, "b": 90},
-          legend={"orientation": "h", "y": -0.07, "x": -0.1})
+    write(figure, browser, file, height=1400, margin={"l": 20, "r": 20, "t": 40, "b": 90},
+          legend={"orientation": "h", "y": -0.055, "x": -0.1})
