@@ -59,12 +59,10 @@ constexpr ComparedMetric compared_metrics[] = {{"loss", "valid loss", 1, 4, true
                                                {"bleu", "BLEU", 1, 2},
                                                {"chrf", "chrF2", 1, 2}};
 
-ComparedRun read_run(const std::string& path, WhichEvaluation which) {
-  const RunFolder folder(path);
-  folder.expect_trained();
+ComparedRun read_run(const RunFolder& folder, Settings settings, WhichEvaluation which) {
   ComparedRun run;
-  run.settings = settings_of(folder);
-  run.settings.erase("seed");
+  settings.erase("seed");
+  run.settings = std::move(settings);
   expect(path_exists(folder.summary()), folder.summary(), "is not there; has the run ended?");
   const JsonObject summary = folder.read_summary();
   run.finished = summary.truth("finished");
@@ -152,7 +150,9 @@ std::vector<std::string> table(const std::vector<std::string>& paths, const Rows
 int compare_command(const CompareArguments& arguments) {
   const std::vector<ComparedRun> runs =
       read_named_runs(arguments.runs.values, "surd compare", "has ended; --resume goes on with one",
-                      [&](const std::string& folder) { return read_run(folder, arguments.evaluation); });
+                      [&](const RunFolder& folder, const Settings& settings) {
+                        return read_run(folder, settings, arguments.evaluation);
+                      });
   const std::vector<std::string> paths = differing(runs);
 
   std::map<std::vector<std::string>, std::vector<const ComparedRun*>> groups;

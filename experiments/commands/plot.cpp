@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <utility>
 
 namespace surd {
 namespace {
@@ -27,11 +28,9 @@ struct PlotArguments {
   }
 };
 
-NamedMetrics read_curves(const std::string& path) {
-  const RunFolder folder(path);
-  folder.expect_trained();
-  NamedMetrics run{path, folder.read_log(), settings_of(folder)};
-  run.settings.erase("seed");
+NamedMetrics read_curves(const RunFolder& folder, Settings settings) {
+  settings.erase("seed");
+  NamedMetrics run{folder.path, folder.read_log(), std::move(settings)};
   expect(!run.metrics.updates.empty() || !run.metrics.evaluations.empty(), folder.metrics(), "has nothing to draw yet");
   return run;
 }

@@ -110,16 +110,22 @@ std::string usual_folder(const TrainArguments& arguments) {
   return own.path;
 }
 
+/// Throws UsageError, with what to name instead, where the folder of a run stands for a config.
+void expect_no_run(const std::string& path) {
+  const RunFolder run(without_end_slash(path));
+  std::error_code unknown;  // what cannot be looked at is no run
+  expect_usage(!fs::is_regular_file(run.config(), unknown) || !fs::is_regular_file(run.data(), unknown), path,
+               "is the folder of a run, where a config belongs; to go on with it, name its config, {}, and --resume",
+               shell_word(run.config()));
+}
+
 int train_in_folder(const TrainArguments& arguments, Transport* transport) {
   const bool first = transport == nullptr || transport->index() == 0;
   blas::initialize();
   Console console;
   std::vector<std::string> settings = arguments.settings.values;
   if (arguments.replicas) settings.push_back(fmt::format("train.replicas={}", *arguments.replicas));
-  const RunFolder run(arguments.config);
-  expect_usage(!run.begun(), arguments.config,
-               "is the folder of a run, where a config belongs; surd train {} --resume goes on with that run",
-               shell_word(run.config()));
+  expect_no_run(arguments.config);
   const ConfigFile file = read_config(arguments.config, settings);
   expect_usage(transport == nullptr || !file.config.train.minutes, "--ranks",
                "cannot go with train.minutes: the processes' clocks would disagree on the last update");

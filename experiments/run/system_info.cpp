@@ -13,7 +13,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <memory>
 #include <thread>
 #include <vector>
 

@@ -6,6 +6,7 @@ surd_tests(autograd
     product_rules_test.cpp
     base/random_test.cpp
     base/registry_test.cpp
+    base/scoped_test.cpp
     tape_memory_test.cpp
     tape_test.cpp
     xtensor_test.cpp

@@ -20,6 +20,7 @@ surd_tests(train
     storage/average_test.cpp
     storage/checkpoint_test.cpp
     storage/files_test.cpp
+    storage/hash_test.cpp
     storage/kill_test.cpp
     train_test.cpp
     trained_scores_test.cpp

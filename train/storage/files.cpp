@@ -85,8 +85,7 @@ std::int64_t SystemCalls::available(const char* folder) {
   return static_cast<std::int64_t>(status.f_bavail) * static_cast<std::int64_t>(status.f_frsize);
 }
 
-ReplacedSystemCalls::ReplacedSystemCalls(SystemCalls& replacement) : before_(std::exchange(calls, &replacement)) {}
-ReplacedSystemCalls::~ReplacedSystemCalls() { calls = before_; }
+ReplacedSystemCalls::ReplacedSystemCalls(SystemCalls& replacement) : Scoped(calls, &replacement) {}
 
 File::File(std::string path, int flags, std::string shown)
     : path_(std::move(path)), shown_(shown.empty() ? path_ : std::move(shown)) {
@@ -207,7 +206,15 @@ bool create_file(const std::string& path, const std::string& bytes) {
 
 bool create_whole_file(const std::string& path, const std::string& bytes) {
   const std::string temporary = temporary_name(path);
-  write_file_atomically(temporary, bytes);
+  try {
+    File file(temporary, O_WRONLY | O_CREAT | O_EXCL, path);
+    file.write(bytes);
+    file.sync();
+    file.close();
+  } catch (...) {
+    std::remove(temporary.c_str());
+    throw;
+  }
   const bool linked = ::link(temporary.c_str(), path.c_str()) == 0;
   const int code = errno;
   std::remove(temporary.c_str());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autograd/base/error.hpp"
+#include "autograd/base/scoped.hpp"
 
 #include <sys/types.h>
 
@@ -36,15 +37,9 @@ class SystemCalls {
 };
 
 /// Uses other calls as long as it lives: in tests, and by runs of a study, which are synced as a whole at their end.
-class ReplacedSystemCalls {
+class ReplacedSystemCalls : Scoped<SystemCalls*> {
  public:
   explicit ReplacedSystemCalls(SystemCalls& calls);
-  ~ReplacedSystemCalls();
-  ReplacedSystemCalls(const ReplacedSystemCalls&) = delete;
-  ReplacedSystemCalls& operator=(const ReplacedSystemCalls&) = delete;
-
- private:
-  SystemCalls* before_;
 };
 
 /// An open file. Every member throws Error with the path and the system's reason.

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <new>
+
 namespace surd {
 
 Hash::Hash() : state_(XXH3_createState(), [](XXH3_state_s* state) { XXH3_freeState(state); }) {
+  if (state_ == nullptr) throw std::bad_alloc();
   XXH3_64bits_reset(state_.get());
 }
 

@@ -126,10 +126,16 @@ TEST_CASE("an existing folder is not overwritten, and a finished run says so") {
   const Outcome nothing = program("train " + place.config + " --resume --out " + place.folder.path("nothing"));
   CHECK(nothing.exit_code == 0);
   CHECK(contains(nothing.output, "holds no run to go on with; beginning one"));
-  const Outcome folder = program("train --resume " + place.run);
+  const Outcome folder = program("train --resume " + place.run + "/");
   CHECK(folder.exit_code == 2);
-  CHECK(contains(folder.output, place.run + ": is the folder of a run, where a config belongs; surd train " +
-                                    place.run + "/config.yaml --resume goes on with that run"));
+  CHECK(contains(folder.output, place.run +
+                                    "/: is the folder of a run, where a config belongs; to go on with it, name "
+                                    "its config, " +
+                                    place.run + "/config.yaml, and --resume"));
+  std::filesystem::remove(place.run + "/data.json");  // so it is any folder with a config
+  CHECK(contains(program("train " + place.run).output, place.run + ": is a folder; name a YAML file"));
+  std::filesystem::create_symlink("loop", place.folder.path("loop"));
+  CHECK(program("train " + place.folder.path("loop")).exit_code == 2);
 }
 
 TEST_CASE("a run that is killed, or asked to stop, resumes to the same bytes") {

@@ -74,6 +74,10 @@ TEST_CASE("a run that cannot be drawn does not hide the others") {
   CHECK(none.exit_code == 2);
   CHECK(contains(none.output, "none of the folders is a run that can be drawn"));
   CHECK_FALSE(path_exists(run.folder.path("none.svg")));
+  // Whatever file a message names, the folder is told.
+  const std::string base = run.folder.write("base.yaml", "task: [\n");
+  write_file_atomically(damaged.path + "/config.yaml", "extends: " + base + "\n");
+  CHECK(contains(program("plot " + damaged.path + " --out " + page).output, "left out: " + damaged.path + ": " + base));
   const std::string copy = run.path + "-copy";
   std::filesystem::copy(run.path, copy, std::filesystem::copy_options::recursive);
   CHECK(contains(program("plot " + run.path + " " + copy + " --out " + page).output,

@@ -60,7 +60,7 @@ inline pid_t start(const std::vector<std::string>& arguments) {
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t child = 0;
-  // Returns when the program has begun: a signal after that cannot find a copy of this one, as after fork().
+  // Returns when the program has begun: a signal after that cannot find a copy of this one, as it can after fork().
   const int failed = ::posix_spawn(&child, SURD_EXECUTABLE, &output, &attributes, words.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&output);

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <stdexcept>
+#include <utility>
 
 namespace surd {
 namespace {
@@ -51,14 +52,22 @@ TEST_CASE(
   make_folders(directory.path("in"));
   const std::string a = directory.path("a"), b = directory.path("in/b");
   const std::map<std::string, std::string_view> files = {{a, "first"}, {b, "second"}};
-  for (std::size_t at = 0; at < 2; ++at) {
-    test::FailingCalls failing(test::Call::sync, at, test::Failure::input_output);
+  const std::pair<test::Call, std::string> calls[] = {
+      {test::Call::open, "open"}, {test::Call::write, "write"}, {test::Call::sync, "sync"}};
+  for (const auto& [call, name] : calls) {
+    // The file is named, and not the temporary one that stands in for it.
+    const std::string message = ": cannot " + name + ": Input/output error";
+    for (std::size_t at = 0; at < 2; ++at) {
+      test::FailingCalls failing(call, at, test::Failure::input_output);
+      const ReplacedSystemCalls replaced(failing);
+      CHECK_THROWS_WITH_AS(write_files_atomically(files), ((at == 0 ? a : b) + message).c_str(), Error);
+      CHECK(names_in(directory.path()) == std::vector<std::string>{"in"});
+      CHECK(names_in(directory.path("in")).empty());
+    }
+    test::FailingCalls failing(call, 0, test::Failure::input_output);
     const ReplacedSystemCalls replaced(failing);
-    // The file is named, and not the temporary one that stood in for it.
-    CHECK_THROWS_WITH_AS(write_files_atomically(files),
-                         ((at == 0 ? a : b) + ": cannot sync: Input/output error").c_str(), Error);
+    CHECK_THROWS_WITH_AS(create_whole_file(a, "first"), (a + message).c_str(), Error);
     CHECK(names_in(directory.path()) == std::vector<std::string>{"in"});
-    CHECK(names_in(directory.path("in")).empty());
   }
   write_files_atomically(files);
   CHECK(read_file(a) == "first");
