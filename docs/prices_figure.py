@@ -78,7 +78,7 @@ def legend(figure):
 
 def draw(results, browser, file):
     """Writes the picture `file`, with a browser that selenium drives."""
-    figure = make_subplots(rows=2, cols=2, subplot_titles=list(PANELS.values()), horizontal_spacing=0.24, vertical_spacing=0.09)
+    figure = make_subplots(rows=2, cols=2, subplot_titles=list(PANELS.values()), horizontal_spacing=0.28, vertical_spacing=0.09)
     found = sorted(prices(results), key=lambda price: (price.norm == "post", *price[1:8]))
     for panel, shown in enumerate(PANELS):
         place = {"row": 1 + panel // 2, "col": 1 + panel % 2}
