@@ -10,7 +10,8 @@ RESULTS (experiments/results) holds a folder a study, as `surd study publish` ma
     {{NAME: VERDICT HYPOTHESIS}}            verdict, effect with its interval
     {{NAME: effect VERDICT HYPOTHESIS}}     the effect with its interval alone
     {{NAME: arm METRIC, AXIS=LEVEL, ... [, tuned]}}   pseudo-median of one arm with its interval
-    {{NAME: number METRIC, AXIS=LEVEL, ... [, tuned]}}  the same without its interval
+    {{NAME: number METRIC, AXIS=LEVEL, ... [, tuned]}}  the same without its interval; of one axis there may be several
+                                            levels, A|B for a cell of a table each and A&B for one cell
     {{figure NAME CHART}}                   a picture of a chart of NAME's report, figures/NAME-CHART.png
     {{drawing NAME: ALT}}                   the picture that NAME_figure.py draws, figures/NAME.png
     {{study NAME}}                          a link to its report
@@ -122,6 +123,16 @@ def bounded(found):
     if found["bound"] == "between":
         return " to ".join(dict.fromkeys([number(found["value"]), number(found["to"])]))
     return {"exactly": "", "at_least": "≥ ", "at_most": "≤ "}[found["bound"]] + number(found["value"])
+
+
+def numbers(results, study, words):
+    """The centres of the arms that `words` name, where an axis may have several levels: A|B, or A&B within a cell."""
+    for divider, between in (("|", " | "), ("&", ", ")):
+        several = re.search(rf"=([^=]*?{re.escape(divider)}[^=]*?)(?=,\s*(?:tuned$|[^,]+=)|$)", words)
+        if several:
+            return between.join(numbers(results, study, words[:several.start(1)] + level + words[several.end(1):])
+                                for level in several.group(1).split(divider))
+    return bounded(results.summary(study, words)["estimate"])
 
 
 def estimate(found, unit):
@@ -277,7 +288,7 @@ def render(template, results, charts, pictures):
             found = results.summary(study, what[len("arm "):])
             return estimate(found["estimate"], f" {found['unit']}".rstrip())
         if what.startswith("number "):
-            return bounded(results.summary(study, what[len("number "):])["estimate"])
+            return numbers(results, study, what[len("number "):])
         if what.startswith("effect "):
             return effect(results.hypothesis(study, what[len("effect "):]))
         return phrase(results.study(study), results.hypothesis(study, what))

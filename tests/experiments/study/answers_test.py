@@ -90,6 +90,19 @@ class Answers(unittest.TestCase):
         self.assertEqual(self.render("{{wide: number loss, d=32, rate=line, of 2,000, tuned}}").returncode, 0)
         self.assertEqual((self.folder / "answers.md").read_text(), "1.15")
 
+    def test_an_axis_may_have_several_levels(self):
+        wide = self.folder / "results" / "wide" / "verdicts.json"
+        study = json.loads(wide.read_text())
+        study["arms"] = [{"name": f"{d} {norm}", "levels": {"d": d, "norm": norm}}
+                         for d in ("16", "32") for norm in ("pre", "post")]
+        study["summaries"] = [{"arm": arm["name"], "metric": "steps", "regime": "tuned", "unit": "updates",
+                               "estimate": {"value": 100 * (i + 1), "bound": "exactly", "interval": [1, 900]}}
+                              for i, arm in enumerate(study["arms"])]
+        wide.write_text(json.dumps(study))
+        self.refused("{{wide: number steps, d=16|64, norm=pre, tuned}}", "'steps, d=64, norm=pre, tuned' (tuned) is 0 arms")
+        self.assertEqual(self.render("| {{wide: number steps, d=16|32, norm=pre&post, tuned}} |").stderr, "")
+        self.assertEqual((self.folder / "answers.md").read_text(), "| 100, 200 | 300, 400 |")
+
     def test_a_sentence_cannot_rest_on_a_verdict_that_the_study_does_not_have(self):
         self.refused("First.\n{{wide: supported It is earlier}}",
                      "answers.template.md:2: the sentence rests on 'It is earlier' being supported, and wide says refuted")
