@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Renders docs/answers.md and docs/evidence.md from their templates and the published results of studies, so that no
+"""Renders docs/answers.md, claims.md and evidence.md from their templates and the published results of studies, so that no
 number in them is typed by hand and no sentence says other than its study.
 
     make_answers.py [RESULTS] [--docs FOLDER] [--check] [--figures SURD]

@@ -1,6 +1,5 @@
-"""A figure of docs/answers.md: what leaving sqrt(d) out costs, wherever a study stated it of updates to a target."""
+"""A figure of docs/claims.md: what leaving sqrt(d) out costs at each width, where a study of 16 seeds or more stated it."""
 import collections
-import math
 import re
 
 import plotly.graph_objects as go
@@ -8,14 +7,10 @@ from plotly.subplots import make_subplots
 
 from answers_figure import write
 
-PANELS = {"reverse": "Reversing", "lexical": "Word by word", "grammar": "In a grammar", "others": "Other tasks"}
-OTHERS = {"copy": "copying", "sort": "sorting", "dates": "dates", "five": "five words", "adjectives": "adjectives"}
+PANELS = {"reverse": "Reversing", "lexical": "Word by word", "grammar": "In a grammar"}
+CASES = {"word by word, pre-LN": ("lexical", "pre"), "grammar, post-LN": ("grammar", "post")}
 # What is the same in all arms of a study, and so no part of their names.
 STUDIES = {
-    "r10-need-after-tuning": {"rates": "linear"},
-    "r11-three-effects": {"d": "64"},
-    "r12-factor-and-width": {"task": "reverse", "matrix": "sqrt(32/d)"},
-    "r12-factor-and-width-grammar": {"task": "grammar", "matrix": "sqrt(32/d)"},
     "r19-lower-rates": {"task": "reverse", "d": "128"},
     "r19-lower-rates-wide": {"task": "reverse", "d": "256"},
     "r20-grammar-rates": {"task": "grammar", "d": "128"},
@@ -25,29 +20,23 @@ STUDIES = {
     "r26-post-norm-width": {"norm": "post"},
     "r27-sharing": {"d": "64"},
     "r28-word-by-word-width": {"task": "lexical"},
-    "r29-where-to-look": {"d": "64"},
-    "r30-norm-on-the-sum": {},
-    "r31-words-that-move": {"d": "128"},
-    "r32-words-without-warmup": {"d": "128", "rates": "constant rate"},
-    "r35-constant-rate": {"d": "64", "rates": "constant rate"},
-    "r36-constant-rate-width": {"rates": "constant rate"},
-    "r40-constant-without-factor": {"d": "64", "rates": "constant rate"},
-    "r41-constant-part-width": {"d": "128", "rates": "constant rate"},
+    "r35-constant-rate": {"d": "64", "rates": "constant"},
+    "r36-constant-rate-width": {"rates": "constant"},
+    "r40-constant-without-factor": {"d": "64", "rates": "constant"},
+    "r41-constant-part-width": {"d": "128", "rates": "constant"},
     "r42-constant-part-warmup": {"d": "64"},
+    "r45-constant-part-wide": {"d": "256", "positions": "centred"},
 }
-# How the rates go, where it is not one for all that falls as the inverse root.
-SLOW = "slow matrix"
-SCHEDULES = {"inverse root": "", "inverse root, matrix 1/2": SLOW, "linear": "line of 2,000"}
+RATES = {"inverse root": "falling rate", "constant": "constant rate"}
 COLOURS = {"pre": "#0072b2", "post": "#d55e00"}
-MANY_SEEDS = 16
-OUTSIDE = 9  # a ratio that no axis shows
 
-Price = collections.namedtuple("Price", "norm width centred schedule untied normalised task study seeds effect")
+Price = collections.namedtuple("Price", "task norm centred rates width seeds effect")
 
 
 def prices(results):
-    """Of every statement about updates without sqrt(d) beside those with it, its conditions and what was found."""
-    about_the_factor = re.compile(r"with(out)? the factor|without sqrt\(d\)|the factor 1 takes")
+    """Of every statement about updates without sqrt(d) beside those with it, its conditions and what was found; tied, one
+    learning rate for all parameters."""
+    about_the_factor = re.compile(r"with(out)? the factor|without sqrt\(d\)")
     for name, same in STUDIES.items():
         study = results.study(name)
         for hypothesis in study["hypotheses"]:
@@ -55,49 +44,59 @@ def prices(results):
                     or not about_the_factor.search(hypothesis["name"])
                     or hypothesis["arm"].get("positions") != hypothesis["against"].get("positions")):
                 continue
-            arm = {"norm": "pre", "tie": "tied", "rates": "inverse root", "matrix": "1", "sum": "as it is", **same,
-                   **hypothesis["arm"]}
-            slow = arm["matrix"] != "1" and arm["d"] != "32"  # sqrt(32 / d) of the rest's rate
-            yield Price(arm["norm"], int(arm["d"]), arm.get("positions") == "centred", SLOW if slow else SCHEDULES.get(arm["rates"], arm["rates"]),
-                        arm["tie"] == "untied", arm["sum"] == "normalised", arm["task"] if "task" in arm else arm["words"],
-                        name.split("-")[0].upper(), len(study["seeds"]), hypothesis["checks"][0]["effect"])
+            arm = {"norm": "pre", "tie": "tied", "rates": "inverse root", "matrix": "1", **same, **hypothesis["arm"]}
+            if "case" in arm:
+                arm["task"], arm["norm"] = CASES[arm["case"]]
+            if arm["tie"] == "tied" and arm["matrix"] == "1" and arm["rates"] in RATES:
+                yield Price(arm["task"], arm["norm"], arm.get("positions") == "centred", RATES[arm["rates"]], int(arm["d"]),
+                            len(study["seeds"]), hypothesis["checks"][0]["effect"])
 
 
-def marker(norm, untied=False, many_seeds=True, bound="exactly"):
-    shape = "triangle-right" if bound == "at_least" else "diamond" if untied else "circle"
-    return {"size": 10, "color": COLOURS[norm], "symbol": shape if many_seeds else f"{shape}-open", "line": {"width": 1.5}}
+def look(norm, centred, rates):
+    """Colour for the norm, a square where positions are centred, open where the rate is constant."""
+    shape, constant = "square" if centred else "circle", rates == "constant rate"
+    return {"marker": {"size": 10, "symbol": f"{shape}-open" if constant else shape, "color": COLOURS[norm],
+                       "line": {"width": 1.5, "color": COLOURS[norm]}},
+            "line": {"color": COLOURS[norm], "dash": "dot" if constant else "solid"}}
 
 
 def legend(figure):
-    """Points of no panel that tell what the shapes and colours are."""
-    for name, look in (("pre-LN", marker("pre")), ("post-LN", marker("post")), ("untied", marker("pre", untied=True)),
-                       ("ten seeds (16 to 40 else)", marker("pre", many_seeds=False)),
-                       ("at least", marker("pre", bound="at_least"))):
-        figure.add_trace(go.Scatter(x=[None], y=[None], mode="markers", name=name, marker=look), row=1, col=1)
+    """Points and lines of no panel that tell what colours and shapes are."""
+    grey = {"color": "#555"}
+    shown = [(f"{norm}-LN", "lines", {"line": {"color": colour, "width": 4}}) for norm, colour in COLOURS.items()]
+    shown += [("falling rate", "lines+markers", {"line": grey, "marker": {**grey, "size": 10}}),
+              ("constant rate", "lines+markers", {"line": {**grey, "dash": "dot"},
+                                                  "marker": {**grey, "size": 10, "symbol": "circle-open"}}),
+              ("squares: centred positions", "markers", {"marker": {**grey, "size": 10, "symbol": "square"}})]
+    for name, mode, traits in shown:
+        figure.add_trace(go.Scatter(x=[None], y=[None], mode=mode, name=name, **traits), row=1, col=1)
 
 
 def draw(results, browser, file):
     """Writes the picture `file`, with a browser that selenium drives."""
-    figure = make_subplots(rows=2, cols=2, subplot_titles=list(PANELS.values()), horizontal_spacing=0.28, vertical_spacing=0.09)
-    found = sorted(prices(results), key=lambda price: (price.norm == "post", *price[1:8]))
-    for panel, shown in enumerate(PANELS):
-        place = {"row": 1 + panel // 2, "col": 1 + panel % 2}
-        for price in found:
-            if price.task != shown and not (shown == "others" and price.task in OTHERS):
-                continue
-            conditions = [OTHERS.get(price.task, ""), f"d = {price.width}", "post-LN" if price.norm == "post" else "",
-                          "untied" if price.untied else "", "norm on the sum" if price.normalised else "", "centred" if price.centred else "",
-                          price.schedule]
-            value, (low, high) = price.effect["value"], price.effect["interval"]
-            figure.add_trace(go.Scatter(
-                x=[value], y=[f"{', '.join(filter(None, conditions))} ({price.study})"], mode="markers", showlegend=False,
-                marker=marker(price.norm, price.untied, price.seeds >= MANY_SEEDS, price.effect["bound"]),
-                error_x={"array": [(OUTSIDE if high is None else high) - value], "arrayminus": [value - low],
-                         "thickness": 1.5, "color": COLOURS[price.norm]}), **place)
-        figure.add_vline(x=1, line={"color": "#555", "width": 1}, **place)
-        figure.update_xaxes(title="times the updates of sqrt(d)", type="log", tickvals=[0.3, 0.5, 0.7, 1, 1.4, 2, 2.8],
-                            range=[math.log10(0.26), math.log10(3.4)], **place)
-        figure.update_yaxes(autorange="reversed", tickmode="linear", dtick=1, tickfont={"size": 11}, **place)
+    figure = make_subplots(rows=1, cols=3, subplot_titles=list(PANELS.values()), horizontal_spacing=0.04, shared_yaxes=True)
+    series = collections.defaultdict(list)
+    for price in prices(results):
+        series[price[:4]].append(price)
+    for (task, norm, centred, rates), of_series in sorted(series.items()):
+        found = sorted(of_series, key=lambda price: (price.width, price.seeds))
+        surest = {price.width: price for price in found}  # of a width, the study with the most seeds
+        # Beside each other, where the width is the same.
+        shift = (0.96 if norm == "pre" else 1.04) * (1.04 if rates == "constant rate" else 0.96)
+        column = 1 + list(PANELS).index(task)
+        figure.add_trace(go.Scatter(
+            x=[shift * price.width for price in found], y=[price.effect["value"] for price in found], mode="markers",
+            **look(norm, centred, rates), showlegend=False,
+            error_y={"array": [p.effect["interval"][1] - p.effect["value"] for p in found],
+                     "arrayminus": [p.effect["value"] - p.effect["interval"][0] for p in found],
+                     "thickness": 1.2, "width": 3}), row=1, col=column)
+        figure.add_trace(go.Scatter(
+            x=[shift * width for width in surest], y=[price.effect["value"] for price in surest.values()], mode="lines",
+            line=look(norm, centred, rates)["line"], showlegend=False), row=1, col=column)
     legend(figure)
-    write(figure, browser, file, height=1400, margin={"l": 20, "r": 20, "t": 40, "b": 90},
-          legend={"orientation": "h", "y": -0.055, "x": -0.1})
+    figure.add_hline(y=1, line={"color": "#555", "width": 1})
+    figure.update_xaxes(title="d", type="log", tickvals=[32, 64, 128, 256])
+    figure.update_yaxes(type="log", tickvals=[0.3, 0.4, 0.5, 0.7, 1, 1.4, 1.8])
+    figure.update_yaxes(title="updates without sqrt(d) / with it", row=1, col=1)
+    write(figure, browser, file, height=540, margin={"l": 60, "r": 20, "t": 40, "b": 100},
+          legend={"orientation": "h", "y": -0.16, "x": 0.12})

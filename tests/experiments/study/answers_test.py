@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/make_answers.py refuses what the results do not say, on results made up here; docs/answers.md and docs/evidence.md
+"""docs/make_answers.py refuses what the results do not say, on results made up here; docs/answers.md, claims.md and evidence.md
 are what it writes from the published ones."""
 import gzip
 import json
