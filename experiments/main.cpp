@@ -1,4 +1,4 @@
-#include "experiments/commands/command_line.hpp"
+#include "experiments/commands/all_commands.hpp"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,6 @@
-#include "experiments/commands/command_line.hpp"
+#include "experiments/commands/all_commands.hpp"
+
+#include "experiments/command_line/command_line.hpp"
 #include "experiments/config/describe_options.hpp"
 #include "experiments/run/run_config.hpp"
 

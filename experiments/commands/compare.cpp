@@ -1,4 +1,4 @@
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/commands/named_runs.hpp"
 #include "experiments/config/settings.hpp"
 #include "experiments/program/console.hpp"

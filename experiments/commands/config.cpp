@@ -1,5 +1,5 @@
 #include "autograd/blas.hpp"
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/config/config_error.hpp"
 #include "experiments/config/describe_options.hpp"

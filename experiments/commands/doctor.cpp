@@ -1,5 +1,5 @@
 #include "autograd/blas.hpp"
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/run/system_info.hpp"
 #include "experiments/study/execution/workers/file_system_check.hpp"

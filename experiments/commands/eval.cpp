@@ -1,5 +1,5 @@
 #include "autograd/blas.hpp"
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/commands/metrics/score_files.hpp"
 #include "experiments/commands/sentences.hpp"
 #include "experiments/program/console.hpp"

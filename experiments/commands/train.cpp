@@ -1,7 +1,7 @@
 #include "experiments/commands/train.hpp"
 
 #include "autograd/blas.hpp"
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/config/report_errors.hpp"
 #include "experiments/config/settings.hpp"
 #include "experiments/program/exit_code.hpp"

@@ -1,7 +1,7 @@
 #include "autograd/blas.hpp"
 #include "data/batch.hpp"
 #include "data/text.hpp"
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/commands/sentences.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"

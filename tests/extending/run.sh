@@ -62,7 +62,7 @@ grep 'Train a model' "$work/surd/share/man/man1/surd-train.1"
 # The same libraries by pkg-config, in both types.
 pkg_config() { PKG_CONFIG_PATH=$(dirname "$(find "$work/surd" -name surd.pc)") pkg-config "$@"; }
 cat >"$work/plain.cpp" <<'EOF'
-#include <surd/experiments/commands/command_line.hpp>
+#include <surd/experiments/commands/all_commands.hpp>
 int main(int argc, char** argv) { return surd::run_command_line(argc, argv); }
 EOF
 "$compiler" -std=c++17 $(pkg_config --cflags surd) "$work/plain.cpp" $(pkg_config --libs surd) -o "$work/plain"

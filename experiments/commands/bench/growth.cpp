@@ -1,8 +1,8 @@
 #include "autograd/blas.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/commands/bench/bench_arguments.hpp"
 #include "experiments/commands/bench/bench_products.hpp"
 #include "experiments/commands/bench/bench_run.hpp"
-#include "experiments/commands/command.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/study/statistics/statistics.hpp"
 

@@ -1,7 +1,7 @@
 #include "autograd/blas.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/commands/bench/bench_arguments.hpp"
 #include "experiments/commands/bench/bench_run.hpp"
-#include "experiments/commands/command.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/version.hpp"

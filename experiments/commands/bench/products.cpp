@@ -1,11 +1,11 @@
 #include "autograd/blas.hpp"
 #include "autograd/kernels/gemm.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/commands/bench/bench_arguments.hpp"
 #include "experiments/commands/bench/bench_products.hpp"
 #include "experiments/commands/bench/bench_run.hpp"
 #include "experiments/commands/bench/peak.hpp"
 #include "experiments/commands/bench/product_fit.hpp"
-#include "experiments/commands/command.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "train/storage/files.hpp"
 

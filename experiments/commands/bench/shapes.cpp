@@ -1,5 +1,5 @@
+#include "experiments/command_line/command.hpp"
 #include "experiments/commands/bench/bench_shape.hpp"
-#include "experiments/commands/command.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
 

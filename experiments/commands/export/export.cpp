@@ -1,5 +1,5 @@
 #include "autograd/blas.hpp"
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/commands/export/csv.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/interop/causal_export.hpp"

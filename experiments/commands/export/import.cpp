@@ -1,5 +1,5 @@
 #include "autograd/blas.hpp"
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/interop/marian_import.hpp"
 #include "experiments/interop/model_file.hpp"
 #include "experiments/program/exit_code.hpp"

@@ -1,4 +1,4 @@
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/commands/list/found_runs.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"

@@ -1,6 +1,6 @@
 #include "train/metrics/chrf.hpp"
 
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/commands/metrics/score_files.hpp"
 
 namespace surd {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/commands/arguments.hpp"
+#include "experiments/command_line/arguments.hpp"
 #include "train/metrics/significance.hpp"
 
 #include <optional>

@@ -1,4 +1,5 @@
-#include "experiments/commands/command_help.hpp"
+#include "experiments/command_line/command_help.hpp"
+#include "experiments/commands/all_commands.hpp"
 #include "experiments/commands/shell/man_pages.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/program_name.hpp"

@@ -1,5 +1,6 @@
 #include "experiments/commands/shell/completion.hpp"
 
+#include "experiments/commands/all_commands.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/program_name.hpp"
 

@@ -1,6 +1,6 @@
 #include "experiments/commands/shell/man_pages.hpp"
 
-#include "experiments/commands/command_help.hpp"
+#include "experiments/command_line/command_help.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/version.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 
 #include <string>
 #include <vector>

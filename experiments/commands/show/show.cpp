@@ -1,6 +1,6 @@
 #include "experiments/commands/show/show.hpp"
 
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"

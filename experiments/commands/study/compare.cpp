@@ -1,4 +1,4 @@
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/config/config_error.hpp"
 #include "experiments/config/settings.hpp"
 #include "experiments/config/yaml_document.hpp"

@@ -1,4 +1,4 @@
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/config/yaml_document.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/folders.hpp"

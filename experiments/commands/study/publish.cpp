@@ -1,5 +1,5 @@
 #include "experiments/study/report/publish.hpp"
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"

@@ -1,4 +1,4 @@
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/commands/study/make_runs.hpp"
 #include "experiments/commands/study/study_lines.hpp"

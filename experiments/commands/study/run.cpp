@@ -1,6 +1,6 @@
 #include "autograd/base/counted.hpp"
 #include "autograd/base/utf8.hpp"
-#include "experiments/commands/command.hpp"
+#include "experiments/command_line/command.hpp"
 #include "experiments/commands/shared_arguments.hpp"
 #include "experiments/commands/study/make_runs.hpp"
 #include "experiments/commands/study/study_lines.hpp"

@@ -1,4 +1,4 @@
-#include "experiments/commands/arguments.hpp"
+#include "experiments/command_line/arguments.hpp"
 #include "experiments/program/usage_error.hpp"
 
 #include <doctest/doctest.h>

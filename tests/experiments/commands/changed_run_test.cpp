@@ -65,7 +65,7 @@ TEST_CASE("a log that lost its end is not taken for a whole one") {
   const std::string short_log = log + ": ends with the evaluation after update 2, and " + run.path +
                                 "/summary.json knows of one after update 4: lines are missing; put the file back";
   write_file_atomically(log, text.substr(0, text.size() - 5));
-  for (const std::string command : {"export " + run.path + " --format csv", "plot " + run.path}) {
+  for (const std::string& command : {"export " + run.path + " --format csv", "plot " + run.path}) {
     const Outcome outcome = program(command);
     CAPTURE(outcome.output);
     CHECK(outcome.exit_code != 0);

@@ -1,6 +1,7 @@
 #include "../program.hpp"
-#include "experiments/commands/command_help.hpp"
-#include "experiments/commands/command_line.hpp"
+#include "experiments/command_line/command_help.hpp"
+#include "experiments/command_line/command_line.hpp"
+#include "experiments/commands/all_commands.hpp"
 #include "experiments/config/key_names.hpp"
 #include "experiments/program/text_format.hpp"
 

@@ -1,5 +1,6 @@
 #include "../../data/temporary_directory.hpp"
 #include "../program.hpp"
+#include "experiments/commands/all_commands.hpp"
 #include "experiments/commands/shell/completion.hpp"
 #include "experiments/commands/shell/man_pages.hpp"
 #include "experiments/program/exit_code.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/commands/arguments.hpp"
+#include "experiments/command_line/arguments.hpp"
 
 #include <functional>
 #include <memory>
@@ -101,8 +101,5 @@ class CommandTable {
   std::string section_ = "Commands";
   std::function<std::vector<std::string>()> keys_;
 };
-
-/// The commands of surd. A program outside this tree adds its own before it calls run_command_line().
-CommandTable& commands();
 
 }  // namespace surd

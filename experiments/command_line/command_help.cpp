@@ -1,4 +1,4 @@
-#include "experiments/commands/command_help.hpp"
+#include "experiments/command_line/command_help.hpp"
 
 #include "experiments/program/text_format.hpp"
 

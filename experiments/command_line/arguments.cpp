@@ -1,4 +1,4 @@
-#include "experiments/commands/arguments.hpp"
+#include "experiments/command_line/arguments.hpp"
 
 #include "autograd/base/registry.hpp"
 #include "experiments/config/read_scalar.hpp"

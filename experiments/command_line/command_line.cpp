@@ -1,6 +1,6 @@
-#include "experiments/commands/command_line.hpp"
+#include "experiments/command_line/command_line.hpp"
 
-#include "experiments/commands/command_help.hpp"
+#include "experiments/command_line/command_help.hpp"
 #include "experiments/config/config_error.hpp"
 #include "experiments/config/key_names.hpp"
 #include "experiments/config/report_errors.hpp"
