@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 WIDTHS = {"32": "#0072b2", "64": "#009e73", "128": "#d55e00", "256": "#000000"}
+OUTSIDE = 9000  # updates that no axis shows: where an interval has no upper end
 RING = {"symbol": "circle-open", "size": 17, "color": "#555", "line": {"width": 2}}
 SQUARE = {**RING, "symbol": "square-open"}
 TITLES = ["Reversing: which factor learns fastest?", "And in a grammar?", "At d = 64: which balance?"]
@@ -31,14 +32,14 @@ def curves(figure, study, column):
         found = sorted(points[width], key=lambda point: point[0])
         sizes, estimates = [size for size, _ in found], [estimate for _, estimate in found]
         middle = [estimate["value"] for estimate in estimates]
-        above = [(estimate["interval"][1] or estimate["value"]) - estimate["value"] for estimate in estimates]
+        above = [(estimate["interval"][1] or OUTSIDE) - estimate["value"] for estimate in estimates]
         below = [estimate["value"] - estimate["interval"][0] for estimate in estimates]
         figure.add_trace(go.Scatter(
             x=sizes, y=middle, showlegend=False, mode="lines+markers", line={"color": colour},
             error_y={"array": above, "arrayminus": below, "thickness": 1, "width": 3},
             marker={"symbol": ["circle" if e["bound"] == "exactly" else "triangle-up" for e in estimates], "size": 7}),
             row=1, col=column)
-        if column == 2:  # a line of no panel, because the legend would take the symbol of the first point, a bound
+        if column == 2:  # has all widths; a line of no panel, because the legend would take the symbol of its first point
             figure.add_trace(go.Scatter(x=[None], y=[None], name=f"d = {width}", mode="lines+markers",
                                         line={"color": colour}, marker={"size": 7}), row=1, col=1)
         without = min(range(len(sizes)), key=lambda i: abs(math.log(sizes[i] * math.sqrt(int(width)))))
@@ -54,7 +55,7 @@ def curves(figure, study, column):
                         tickvals=[1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2], ticktext=["1/16", "1/8", "1/4", "1/2", "1", "2"],
                         row=1, col=column)
     figure.update_yaxes(title="updates to 97 % of the tokens, each rate tuned" if column == 1 else "", type="log",
-                        tickvals=[250, 500, 1000, 2000], row=1, col=column)
+                        tickvals=[500, 1000, 2000], range=[math.log10(380), math.log10(3000)], row=1, col=column)
 
 
 def of_what_varies(study):

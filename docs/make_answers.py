@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Renders docs/answers.md, claims.md and evidence.md from their templates and the published results of studies, so that no
-number in them is typed by hand and no sentence says other than its study.
+effect or verdict in them is typed by hand and no sentence says other than its study.
 
-    make_answers.py [RESULTS] [--docs FOLDER] [--check] [--figures SURD]
+    make_answers.py [RESULTS] [--docs FOLDER] [--check] [--figures]
 
 RESULTS (experiments/results) holds a folder a study, as `surd study publish` makes it. Each NAME.template.md in FOLDER
 (docs) becomes NAME.md, in the order of their names. In a template stand
@@ -12,7 +12,6 @@ RESULTS (experiments/results) holds a folder a study, as `surd study publish` ma
     {{NAME: arm METRIC, AXIS=LEVEL, ... [, tuned]}}   pseudo-median of one arm with its interval
     {{NAME: number METRIC, AXIS=LEVEL, ... [, tuned]}}  the same without its interval; of one axis there may be several
                                             levels, A|B for a cell of a table each and A&B for one cell
-    {{figure NAME CHART}}                   a picture of a chart of NAME's report, figures/NAME-CHART.png
     {{drawing NAME: ALT}}                   the picture that NAME_figure.py draws, figures/NAME.png
     {{study NAME}}                          a link to its report
     {{least certain P}}                     the decided statements of all studies named so far whose p after Holm is P or more
@@ -22,19 +21,16 @@ RESULTS (experiments/results) holds a folder a study, as `surd study publish` ma
 
 where VERDICT is the one that the sentence rests on (supported, refuted or undecided): where the study says another,
 nothing is written. --check writes nothing and tells whether the pages are what they would be. --figures draws the
-pictures, with the program SURD and a browser.
+pictures, with a browser.
 """
 import argparse
 import difflib
-import gzip
 import importlib
 import json
 import math
 import pathlib
 import re
-import subprocess
 import sys
-import time
 
 DOCS = pathlib.Path(__file__).resolve().parent
 VERDICTS = ("supported", "refuted", "undecided")
@@ -51,19 +47,14 @@ class Results:
     def __init__(self, folder):
         self.folder = folder
         self.verdicts = {}
-        self.pages = {}
-
-    def read(self, name, file, opener):
-        path = self.folder / name / file
-        if not path.exists():
-            known = sorted(p.parent.name for p in self.folder.glob("*/verdicts.json"))
-            raise Wrong(f"there is no study '{name}' in {self.folder}{nearest(name, known)}")
-        with opener(path, "rt", encoding="utf-8") as text:
-            return json.load(text)
 
     def study(self, name):
         if name not in self.verdicts:
-            self.verdicts[name] = self.read(name, "verdicts.json", open)
+            path = self.folder / name / "verdicts.json"
+            if not path.exists():
+                known = sorted(p.parent.name for p in self.folder.glob("*/verdicts.json"))
+                raise Wrong(f"there is no study '{name}' in {self.folder}{nearest(name, known)}")
+            self.verdicts[name] = json.loads(path.read_text(encoding="utf-8"))
         return self.verdicts[name]
 
     def hypothesis(self, study, words):
@@ -81,8 +72,7 @@ class Results:
         return found
 
     def summary(self, study, words):
-        # The name of a level may have a comma: one divides only where AXIS=LEVEL or the regime follows.
-        metric, *levels = re.split(r",\s*(?=tuned$|[^,]+=)", words.strip())
+        metric, *levels = parts(words)
         if "," in metric:
             raise Wrong(f"'{metric.split(',')[1].strip()}' is no AXIS=LEVEL")
         regime = "tuned" if "tuned" in levels else "shared"
@@ -94,13 +84,10 @@ class Results:
             raise Wrong(f"{study}: '{words}' ({regime}) is {len(found)} arms, not one")
         return found[0]
 
-    def chart(self, study, chart):
-        if study not in self.pages:
-            self.pages[study] = self.read(study, "report.json.gz", gzip.open)
-        charts = {c["id"]: c for section in self.pages[study]["sections"] for c in section["charts"]}
-        if chart not in charts:
-            raise Wrong(f"the report of {study} has no chart '{chart}'{nearest(chart, list(charts))}")
-        return charts[chart]
+
+def parts(words):
+    """METRIC, AXIS=LEVEL, ... [, tuned]. A level may have a comma: one divides only where AXIS=LEVEL or the regime follows."""
+    return re.split(r",\s*(?=tuned$|[^,]+=)", words.strip())
 
 
 def nearest(word, known):
@@ -128,10 +115,11 @@ def bounded(found):
 def numbers(results, study, words):
     """The centres of the arms that `words` name, where an axis may have several levels: A|B, or A&B within a cell."""
     for divider, between in (("|", " | "), ("&", ", ")):
-        several = re.search(rf"=([^=]*?{re.escape(divider)}[^=]*?)(?=,\s*(?:tuned$|[^,]+=)|$)", words)
-        if several:
-            return between.join(numbers(results, study, words[:several.start(1)] + level + words[several.end(1):])
-                                for level in several.group(1).split(divider))
+        for part in parts(words):
+            axis, _, levels = part.partition("=")
+            if divider in levels:
+                return between.join(numbers(results, study, words.replace(part, f"{axis}={level}"))
+                                    for level in levels.split(divider))
     return bounded(results.summary(study, words)["estimate"])
 
 
@@ -256,8 +244,8 @@ def studies_table(results):
     return "\n".join(lines)
 
 
-def render(template, results, charts, pictures):
-    """The page of a template, whose charts and pictures it adds. Ends the program where the template is wrong."""
+def render(template, results, pictures):
+    """The page of a template, whose pictures it adds. Ends the program where the template is wrong."""
     words_of_page = template.read_text(encoding="utf-8")
 
     def replace(words):
@@ -267,12 +255,6 @@ def render(template, results, charts, pictures):
             return least_certain(results, float(words[len("least certain "):]))
         if words.startswith("false discoveries "):
             return false_discoveries(results, float(words[len("false discoveries "):]))
-        if words.startswith("figure "):
-            study, chart = (words.split() + ["", ""])[1:3]
-            alt = results.chart(study, chart)["alt"]
-            charts.append((study, chart))
-            pictures.append(f"{study}-{chart}")
-            return f"![{' '.join(alt.split())}](figures/{study}-{chart}.png)"
         if words.startswith("drawing "):
             name, _, alt = words[len("drawing "):].partition(": ")
             if name not in DRAWINGS:
@@ -303,7 +285,7 @@ def render(template, results, charts, pictures):
     return re.sub(r"\{\{(.+?)\}\}", rendered, words_of_page, flags=re.S)
 
 
-def draw(charts, pictures, results, surd, folder):
+def draw(pictures, results, folder):
     from selenium import webdriver
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
@@ -316,16 +298,6 @@ def draw(charts, pictures, results, surd, folder):
         for name in DRAWINGS:
             if name in pictures:
                 importlib.import_module(f"{name}_figure").draw(results, browser, folder / f"{name}.png")
-        for study, chart in charts:
-            subprocess.run([surd, "study", "report", str(results.folder / study)], check=True,
-                           stdout=subprocess.DEVNULL)
-            browser.get((results.folder / study / "report.html").resolve().as_uri())
-            figure = browser.find_element("id", chart)
-            browser.execute_script("""
-                for (const hidden of arguments[0].querySelectorAll('details, figcaption')) hidden.style.display = 'none';
-                arguments[0].scrollIntoView();""", figure)
-            time.sleep(1.5)  # charts are drawn as they come into view
-            figure.screenshot(str(folder / f"{study}-{chart}.png"))
     finally:
         browser.quit()
 
@@ -335,16 +307,16 @@ def main():
     parser.add_argument("results", type=pathlib.Path, nargs="?", default=DOCS.parent / "experiments" / "results")
     parser.add_argument("--docs", type=pathlib.Path, default=DOCS)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--figures", metavar="SURD")
+    parser.add_argument("--figures", action="store_true")
     options = parser.parse_args()
-    results, charts, pictures = Results(options.results), [], []
+    results, pictures = Results(options.results), []
     suffix, figures = ".template.md", options.docs / "figures"
-    pages = {template.with_name(template.name[:-len(suffix)] + ".md"): render(template, results, charts, pictures)
+    pages = {template.with_name(template.name[:-len(suffix)] + ".md"): render(template, results, pictures)
              for template in sorted(options.docs.glob(f"*{suffix}"))}
     if not pages:
         sys.exit(f"{options.docs} holds no *{suffix}")
     if options.figures:
-        draw(charts, pictures, results, options.figures, figures)
+        draw(pictures, results, figures)
     for picture in pictures:
         if not (figures / f"{picture}.png").exists():
             sys.exit(f"{figures}/{picture}.png is not there; draw it with --figures")

@@ -8,9 +8,8 @@
 #include <utility>
 #include <vector>
 
-/// The commands of the program; this room may use every other one. Start here, then read doctor.cpp, a short command,
-/// and all_commands.cpp, which lists them all. A command is a struct of arguments with a field list, a function of it
-/// that returns the exit code, and a row of a table; the parser, --help and docs/commands.md are made from these:
+/// What a command line is made of. A command is a struct of arguments with a field list, a function of it that returns
+/// the exit code, and a row of a table; the parser, --help and docs/commands.md are made from these:
 ///
 ///     struct HelloArguments {
 ///       std::string name;
@@ -22,7 +21,7 @@
 ///     };
 ///     int hello(const HelloArguments& arguments);
 ///
-///     commands().add("hello", "Greet somebody", {"name"}, hello);  // surd hello NAME [--loudly]
+///     table.add("hello", "Greet somebody", {"name"}, hello);  // surd hello NAME [--loudly]
 namespace surd {
 
 /// A command together with its arguments.

@@ -2,6 +2,8 @@
 
 #include "experiments/command_line/command.hpp"
 
+/// The commands of the program; this room may use every other one. Start with doctor.cpp, a short command, and
+/// all_commands.cpp, which lists them all.
 namespace surd {
 
 /// The commands of surd. A program outside this tree adds its own before it calls run_command_line().

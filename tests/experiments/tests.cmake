@@ -1,6 +1,7 @@
-surd_tests(program IN experiments/program LIBRARY commands FLOAT
-  layout_test.cpp
-  waiting_test.cpp)
+surd_tests(program IN experiments LIBRARY commands FLOAT
+  command_line/arguments_test.cpp
+  program/layout_test.cpp
+  program/waiting_test.cpp)
 surd_tests(config IN experiments/config LIBRARY run FLOAT
   describe_options_test.cpp
   read_options_test.cpp
@@ -61,7 +62,6 @@ surd_tests(interop IN experiments/interop LIBRARY commands FLOAT
   interop_test.cpp)
 surd_tests(commands IN experiments/commands FLOAT
   alignment_test.cpp
-  arguments_test.cpp
   bench_products_test.cpp
   changed_run_test.cpp
   command_line_test.cpp

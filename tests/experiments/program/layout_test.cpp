@@ -32,6 +32,7 @@ const std::map<std::string, Names> doors = [] {
     table[room] = below;
     below.emplace_back(room);
   }
+  // Beside the tower: runs and studies are not to know it, and it must be compiled once for all of Real.
   table["experiments/command_line"] = {"autograd/base", "experiments/program", "experiments/config"};
   table["experiments/commands"].emplace_back("experiments/command_line");
   table["experiments"] = {"experiments/commands"};  // main.cpp
