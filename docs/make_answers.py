@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Renders docs/answers.md, claims.md and evidence.md from their templates and the published results of studies, so that no
-effect or verdict in them is typed by hand and no sentence says other than its study.
+verdict in them is typed by hand, and next to no number, and no sentence says other than its study.
 
     make_answers.py [RESULTS] [--docs FOLDER] [--check] [--figures]
 
