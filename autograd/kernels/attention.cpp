@@ -1,12 +1,15 @@
 #include "autograd/kernels/attention.hpp"
 
 #include "autograd/kernels/dropout.hpp"
+#include "autograd/kernels/product.hpp"
 #include "autograd/kernels/simd.hpp"
 #include "autograd/kernels/transpose.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 namespace surd::kernels {
 namespace {
@@ -14,108 +17,135 @@ namespace {
 constexpr std::size_t shortest = 16;                          // row of scores
 constexpr std::size_t longest = lanes >= shortest ? 32 : 16;  // queries, and row of scores: two registers
 constexpr std::size_t widest = 64;                            // columns of a head
-constexpr std::size_t group = fold_size;                      // rows at a time: no sum waits for itself
 
-/// Element [i][l] is data[i row + l column].
-struct Matrix {
-  const Real* data;
-  std::size_t row, column;
-};
+/// Rows of a softmax at a time: each of its steps waits for the one before, but not for those of other rows.
+#ifdef __AVX512F__
+constexpr std::size_t group_size = 2 * fold_size;
+#else
+constexpr std::size_t group_size = fold_size;  // there are half as many registers
+#endif
 
-/// A matrix of up to `width` registers a row, of which the last one is `last` elements long.
-template <std::size_t width>
-struct Panel {
-  const Real* data;
-  std::size_t stride;
-  Part last;
-
-  SURD_INLINE Batch load(std::size_t l, std::size_t r) const {
-    const Real* from = data + l * stride + r * lanes;
-    return r + 1 < width ? Batch::load_unaligned(from) : last.load(from);
-  }
-};
+/// Calls f(first, size) for groups of rows; size is a constant, and beyond the last row stand copies of it (row_of).
+template <class F>
+SURD_INLINE inline void by_groups(std::size_t rows, F f) {
+  std::size_t first = 0;
+  for (; first + fold_size < rows; first += group_size) f(first, std::integral_constant<std::size_t, group_size>());
+  if (first < rows) f(first, std::integral_constant<std::size_t, fold_size>());
+}
 
 /// Row g of the group that begins at `first`; beyond the last of `rows` it is the last one again.
 std::size_t row_of(std::size_t first, std::size_t g, std::size_t rows) { return std::min(first + g, rows - 1); }
 
-/// sum[r][g] = sum over l < k of a[i][l] b[l][r], i = row_of(first, g, rows), for each register r of a row of b.
-template <std::size_t width>
-SURD_INLINE inline void sum_products(const Matrix& a, std::size_t first, std::size_t rows, std::size_t k,
-                                     const Panel<width>& b, Batch (&sum)[width][group]) {
-  const Real* row[group];
-#pragma GCC unroll 4
-  for (std::size_t g = 0; g < group; ++g) {
-    row[g] = a.data + row_of(first, g, rows) * a.row;
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < width; ++r) sum[r][g] = Batch(Real(0));
-  }
-  for (std::size_t l = 0; l < k; ++l) {
+// A head's products have so few steps of k that what the kernel of gemm.hpp does before and after them takes as long.
+
+/// The tile of C whose rows of A begin at `a`, and columns of B at `b`, with beta 0 or 1: `rows` rows of `width`
+/// registers, of which the last has but `last` columns.
+template <bool transpose_a, std::size_t width, std::size_t rows>
+void multiply_tile(const Product& p, const Real* a, const Real* b, std::size_t last, Real* c) {
+  const Part part(last);
+  Batch sum[rows][width];
+  unroll<rows>([&](auto i) SURD_INLINE { unroll<width>([&](auto r) SURD_INLINE { sum[i][r] = Batch(Real(0)); }); });
+  const std::size_t k = p.k, lda = p.lda, ldb = p.ldb, ldc = p.ldc;
+  for (std::size_t l = 0; l < k; ++l, a += transpose_a ? lda : 1, b += ldb) {
     Batch y[width];
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < width; ++r) y[r] = b.load(l, r);
-#pragma GCC unroll 4
-    for (std::size_t g = 0; g < group; ++g) {
-      const Batch x(row[g][l * a.column]);
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < width; ++r) sum[r][g] = xsimd::fma(x, y[r], sum[r][g]);
-    }
+    unroll<width>([&](auto r) SURD_INLINE {
+      y[r] = r + 1 < width ? Batch::load_unaligned(b + r * lanes) : part.load(b + r * lanes);
+    });
+    unroll<rows>([&](auto i) SURD_INLINE {
+      const Batch x(a[transpose_a ? i : i * lda]);
+      unroll<width>([&](auto r) SURD_INLINE { sum[i][r] = xsimd::fma(x, y[r], sum[i][r]); });
+    });
   }
-}
-
-/// c[i] = factor sum over l < k of a[i][l] b[l], or c[i] plus that, in `width` registers of columns.
-template <std::size_t width>
-void multiply_panel(const Matrix& a, std::size_t rows, std::size_t k, const Panel<width>& b, Real factor, bool add,
-                    MutableRows c) {
-  for (std::size_t i = 0; i < rows; i += group) {
-    Batch sum[width][group];
-    sum_products(a, i, rows, k, b, sum);
-#pragma GCC unroll 4
-    for (std::size_t g = 0; g < group; ++g) {
-      if (i + g >= rows) break;
-      Real* to = c.data + (i + g) * c.stride;
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < width; ++r, to += lanes) {
-        const bool is_last = r + 1 == width;
-        Batch result = Batch(factor) * sum[r][g];
-        if (add) result += is_last ? b.last.load(to) : Batch::load_unaligned(to);
-        if (is_last)
-          b.last.store(result, to);
+  const Batch alpha(p.alpha);
+  const auto store = [&](auto result) SURD_INLINE {
+    unroll<rows>([&](auto i) SURD_INLINE {
+      unroll<width>([&](auto r) SURD_INLINE {
+        Real* const to = c + i * ldc + r * lanes;
+        if (r + 1 < width)
+          result(sum[i][r], [&] { return Batch::load_unaligned(to); }).store_unaligned(to);
         else
-          result.store_unaligned(to);
-      }
-    }
+          part.store(result(sum[i][r], [&] { return part.load(to); }), to);
+      });
+    });
+  };
+  if (p.beta != 0)
+    store([&](Batch x, auto old) SURD_INLINE { return xsimd::fma(alpha, x, old()); });
+  else
+    store([&](Batch x, auto) SURD_INLINE { return alpha * x; });
+}
+
+/// The highest tile whose sums stay in registers.
+constexpr std::size_t tallest_tile(std::size_t width) {
+#ifdef __AVX512F__
+  return width == 1 ? 16 : 13;
+#else
+  return width == 1 ? 12 : 6;
+#endif
+}
+
+using Tile = void (*)(const Product&, const Real*, const Real*, std::size_t, Real*);
+
+template <bool transpose_a, std::size_t width, std::size_t... i>
+constexpr std::array<Tile, sizeof...(i)> tiles_by_rows(std::index_sequence<i...>) {
+  return {multiply_tile<transpose_a, width, i + 1>...};
+}
+
+/// [rows - 1].
+template <bool transpose_a, std::size_t width>
+constexpr auto tiles = tiles_by_rows<transpose_a, width>(std::make_index_sequence<tallest_tile(width)>());
+
+/// Columns j, j + 1, ... of C in `width` registers. Rows are cut into two equal tiles if one does not hold them.
+template <bool transpose_a, std::size_t width>
+SURD_INLINE inline void multiply_columns(const Product& p, std::size_t j, std::size_t last) {
+  constexpr std::size_t tallest = tallest_tile(width);
+  const std::size_t height = p.m <= tallest ? tallest : std::min(tallest, (p.m + 1) / 2);
+  for (std::size_t i = 0; i < p.m; i += height) {
+    const std::size_t rows = std::min(height, p.m - i);
+    tiles<transpose_a, width>[rows - 1](p, p.a + (transpose_a ? i : i * p.lda), p.b + j, last, p.c + i * p.ldc + j);
   }
 }
 
-/// c = factor a b, or c plus that, with a [rows, k] and b [k, columns].
-void multiply(const Matrix& a, std::size_t rows, std::size_t columns, std::size_t k, Rows b, Real factor, bool add,
-              MutableRows c) {
-  for (std::size_t j = 0; j < columns; j += 2 * lanes) {
-    const std::size_t rest = columns - j;
-    const MutableRows to{c.data + j, c.stride};
+/// `transpose_a`: A is given as its transpose.
+template <bool transpose_a>
+void multiply(const Product& p) {
+  for (std::size_t j = 0; j < p.n; j += 2 * lanes) {
+    const std::size_t rest = p.n - j;
     if (rest > lanes)
-      multiply_panel<2>(a, rows, k, {b.data + j, b.stride, Part(std::min(lanes, rest - lanes))}, factor, add, to);
+      multiply_columns<transpose_a, 2>(p, j, std::min(lanes, rest - lanes));
     else
-      multiply_panel<1>(a, rows, k, {b.data + j, b.stride, Part(rest)}, factor, add, to);
+      multiply_columns<transpose_a, 1>(p, j, rest);
   }
+}
+
+/// A [queries, width] times the transpose of B [keys, width]: rows of scores, with copies of the last key behind it.
+void multiply_by_keys(const HeadSizes& s, std::size_t width, Real factor, Rows a, Rows b, Real* scores) {
+  alignas(64) Real turned[widest * longest];
+  transpose_panel(b.data, b.stride, s.keys, width, turned, s.row());
+  multiply<false>({s.queries, s.row(), width, factor, a.data, a.stride, turned, s.row(), 0, scores, s.row()});
+}
+
+/// dropout(P), which is P itself where nothing is dropped; `memory` holds what has to be computed.
+const Real* kept_weights(const HeadSizes& s, const Real* marked_weights, Real keep_scale, Real* memory) {
+  if (keep_scale == 1) return marked_weights;
+  drop_marked(marked_weights, keep_scale, memory, s.queries * s.row());
+  return memory;
 }
 
 template <std::size_t width>
 void weights_of(const HeadSizes& s, Rows q, Rows k, const Real* bias, const std::size_t* visible, bool subtract_max,
                 Real* scores, Real* weights) {
   constexpr std::size_t row = width * lanes;
-  alignas(64) Real turned[widest * longest];
-  transpose_panel(k.data, k.stride, s.keys, s.key_width, turned, row);
-  const Panel<width> columns{turned, row, Part(lanes)};
+  multiply_by_keys(s, s.key_width, s.factor, q, k, weights);
   const Batch hidden(-std::numeric_limits<Real>::infinity());
-  for (std::size_t t = 0; t < s.queries; t += group) {
+  by_groups(s.queries, [&](std::size_t t, auto size) SURD_INLINE {
+    constexpr std::size_t group = decltype(size)::value;
     Batch x[width][group];
-    sum_products({q.data, q.stride, 1}, t, s.queries, s.key_width, columns, x);
     const auto query = [&](auto g) SURD_INLINE { return row_of(t, g, s.queries); };
     const auto each = [&](auto f) SURD_INLINE {
       unroll<width>([&](auto r) SURD_INLINE { unroll<group>([&](auto g) SURD_INLINE { f(g, r, x[r][g]); }); });
     };
-    each([&](auto, auto, Batch& score) SURD_INLINE { score *= Batch(s.factor); });
+    const auto place = [&](auto g, auto r) SURD_INLINE { return query(g) * row + r * lanes; };
+    each([&](auto g, auto r, Batch& score) SURD_INLINE { score = Batch::load_unaligned(weights + place(g, r)); });
     if (bias != nullptr)
       each([&](auto g, auto r, Batch& score) SURD_INLINE {
         const std::size_t left = s.keys - std::min(s.keys, r * lanes);
@@ -123,8 +153,7 @@ void weights_of(const HeadSizes& s, Rows q, Rows k, const Real* bias, const std:
       });
     if (s.cap > 0) each([&](auto, auto, Batch& score) SURD_INLINE { score = soft_cap(score, Batch(s.cap)); });
     if (scores != nullptr)
-      each([&](auto g, auto r, Batch& score)
-               SURD_INLINE { score.store_unaligned(scores + query(g) * row + r * lanes); });
+      each([&](auto g, auto r, Batch& score) SURD_INLINE { score.store_unaligned(scores + place(g, r)); });
     each([&](auto g, auto r, Batch& score) SURD_INLINE {
       const Batch key = lane_index() + Batch(static_cast<Real>(r * lanes));
       score = xsimd::select(key < Batch(static_cast<Real>(visible[query(g)])), score, hidden);
@@ -150,35 +179,31 @@ void weights_of(const HeadSizes& s, Rows q, Rows k, const Real* bias, const std:
     for (std::size_t g = 0; g < group; ++g) inverse[g] = 1 / denominator[g];
     each([&](auto g, auto r, Batch& weight) SURD_INLINE {
       const bool sees_none = visible[query(g)] == 0;
-      (sees_none ? Batch(Real(0)) : weight * Batch(inverse[g])).store_unaligned(weights + query(g) * row + r * lanes);
+      (sees_none ? Batch(Real(0)) : weight * Batch(inverse[g])).store_unaligned(weights + place(g, r));
     });
-  }
+  });
 }
 
 /// ds = P * (dz - rowsum(dz * P)), dz = keep_scale d_o V^T or, where P is marked as dropped, 0; times the derivative of
-/// the cap. kept = dropout(P).
+/// the cap.
 template <std::size_t width>
 void gradient_of_scores(const HeadSizes& s, Rows v, const Real* scores, const Real* marked_weights, Real keep_scale,
-                        Rows d_o, Real* ds, Real* kept) {
+                        Rows d_o, Real* ds) {
   constexpr std::size_t row = width * lanes;
-  alignas(64) Real turned[widest * longest];
-  transpose_panel(v.data, v.stride, s.keys, s.value_width, turned, row);
-  const Panel<width> columns{turned, row, Part(lanes)};
-  const Batch zero(Real(0)), scale(keep_scale);
-  for (std::size_t t = 0; t < s.queries; t += group) {
-    Batch dz[width][group];
-    sum_products({d_o.data, d_o.stride, 1}, t, s.queries, s.value_width, columns, dz);
+  multiply_by_keys(s, s.value_width, keep_scale, d_o, v, ds);
+  const Batch zero(Real(0));
+  by_groups(s.queries, [&](std::size_t t, auto size) SURD_INLINE {
+    constexpr std::size_t group = decltype(size)::value;
     std::size_t first_of[group];
     unroll<group>([&](auto g) SURD_INLINE { first_of[g] = row_of(t, g, s.queries) * row; });
     const auto place = [&](auto g, auto r) SURD_INLINE { return first_of[g] + r * lanes; };
-    Batch total[group];
+    Batch dz[width][group], total[group];
     Real inner[group];
     unroll<width>([&](auto r) SURD_INLINE {
       unroll<group>([&](auto g) SURD_INLINE {
         const Batch y = Batch::load_unaligned(marked_weights + place(g, r));
-        dz[r][g] = xsimd::select(y > zero, scale * dz[r][g], zero);
+        dz[r][g] = xsimd::select(y > zero, Batch::load_unaligned(ds + place(g, r)), zero);
         total[g] = r == 0 ? y * dz[r][g] : xsimd::fma(y, dz[r][g], total[g]);
-        xsimd::select(y < zero, zero, scale * y).store_unaligned(kept + place(g, r));
       });
     });
     sums(total, inner);
@@ -190,7 +215,7 @@ void gradient_of_scores(const HeadSizes& s, Rows v, const Real* scores, const Re
         gradient.store_unaligned(ds + place(g, r));
       });
     });
-  }
+  });
 }
 
 /// Calls f with the number of registers of a row of scores, as a type.
@@ -216,22 +241,27 @@ void short_head_weights(const HeadSizes& sizes, Rows q, Rows k, const Real* bias
 }
 
 void short_head_output(const HeadSizes& s, const Real* marked_weights, Real keep_scale, Rows v, MutableRows o) {
-  alignas(64) Real kept[longest * longest];
-  drop_marked(marked_weights, keep_scale, kept, s.queries * s.row());
-  multiply({kept, s.row(), 1}, s.queries, s.value_width, s.keys, v, 1, false, o);
+  alignas(64) Real memory[longest * longest];
+  const Real* const kept = kept_weights(s, marked_weights, keep_scale, memory);
+  multiply<false>({s.queries, s.value_width, s.keys, 1, kept, s.row(), v.data, v.stride, 0, o.data, o.stride});
 }
 
 void short_head_backward(const HeadSizes& s, Rows q, Rows k, Rows v, const Real* scores, const Real* marked_weights,
-                         Real keep_scale, Rows d_o, Real* d_scores, const HeadGradients& to) {
-  alignas(64) Real kept[longest * longest];
-  by_width(s.row(), [&](auto width) {
-    gradient_of_scores<width.value>(s, v, scores, marked_weights, keep_scale, d_o, d_scores, kept);
-  });
-  if (to.v.data != nullptr)
-    multiply({kept, 1, s.row()}, s.keys, s.value_width, s.queries, d_o, 1, to.add_to_keys, to.v);
-  if (to.q.data != nullptr) multiply({d_scores, s.row(), 1}, s.queries, s.key_width, s.keys, k, s.factor, false, to.q);
+                         Real keep_scale, Rows d_o, Real* ds, const HeadGradients& to) {
+  by_width(s.row(),
+           [&](auto width) { gradient_of_scores<width.value>(s, v, scores, marked_weights, keep_scale, d_o, ds); });
+  const std::size_t row = s.row();
+  const Real beta = to.add_to_keys ? 1 : 0;
+  if (to.v.data != nullptr) {
+    alignas(64) Real memory[longest * longest];
+    const Real* const kept = kept_weights(s, marked_weights, keep_scale, memory);
+    multiply<true>(
+        {s.keys, s.value_width, s.queries, 1, kept, row, d_o.data, d_o.stride, beta, to.v.data, to.v.stride});
+  }
+  if (to.q.data != nullptr)
+    multiply<false>({s.queries, s.key_width, s.keys, s.factor, ds, row, k.data, k.stride, 0, to.q.data, to.q.stride});
   if (to.k.data != nullptr)
-    multiply({d_scores, 1, s.row()}, s.keys, s.key_width, s.queries, q, s.factor, to.add_to_keys, to.k);
+    multiply<true>({s.keys, s.key_width, s.queries, s.factor, ds, row, q.data, q.stride, beta, to.k.data, to.k.stride});
 }
 
 }  // namespace surd::kernels

@@ -237,12 +237,13 @@ inline Real horizontal_max(Batch x) {
 #endif
 }
 
-/// to[i] = the sum, or the largest, of the elements of x[i]. Four registers take little longer than one.
+/// to[i] = the sum, or the largest, of the elements of x[i], for a multiple of four registers, which take little longer
+/// than one.
 inline constexpr std::size_t fold_size = 4;
 #if defined(__AVX__) && !defined(SURD_DOUBLE)
-/// to[i] = the elements of x[i], joined two by two by f.
+/// to[i] = the elements of x[i], joined two by two by f, for four of them.
 template <class F>
-SURD_INLINE inline void fold(F f, const Batch (&x)[fold_size], Real (&to)[fold_size]) {
+SURD_INLINE inline void fold_four(F f, const Batch* x, Real* to) {
   const Batch even = f(zip_lower(x[0], x[2]), zip_upper(x[0], x[2]));
   const Batch odd = f(zip_lower(x[1], x[3]), zip_upper(x[1], x[3]));
   const Batch each = f(zip_lower(even, odd), zip_upper(even, odd));  // in every 128 bits a part of each of the four
@@ -256,18 +257,27 @@ SURD_INLINE inline void fold(F f, const Batch (&x)[fold_size], Real (&to)[fold_s
   using Quarter = xsimd::batch<Real, xsimd::sse4_2>;
   f(Quarter(_mm256_castps256_ps128(half)), Quarter(_mm256_extractf128_ps(half, 1))).store_unaligned(to);
 }
-SURD_INLINE inline void sums(const Batch (&x)[fold_size], Real (&to)[fold_size]) {
-  fold([](auto a, auto b) { return a + b; }, x, to);
+template <class F, std::size_t n>
+SURD_INLINE inline void fold(F f, const Batch (&x)[n], Real (&to)[n]) {
+  static_assert(n % fold_size == 0, "");
+  unroll<n / fold_size>([&](auto i) SURD_INLINE { fold_four(f, x + i * fold_size, to + i * fold_size); });
 }
-SURD_INLINE inline void maxima(const Batch (&x)[fold_size], Real (&to)[fold_size]) {
-  fold([](auto a, auto b) { return xsimd::max(a, b); }, x, to);
+template <std::size_t n>
+SURD_INLINE inline void sums(const Batch (&x)[n], Real (&to)[n]) {
+  fold([](auto a, auto b) SURD_INLINE { return a + b; }, x, to);
+}
+template <std::size_t n>
+SURD_INLINE inline void maxima(const Batch (&x)[n], Real (&to)[n]) {
+  fold([](auto a, auto b) SURD_INLINE { return xsimd::max(a, b); }, x, to);
 }
 #else
-inline void sums(const Batch (&x)[fold_size], Real (&to)[fold_size]) {
-  for (std::size_t i = 0; i < fold_size; ++i) to[i] = xsimd::hadd(x[i]);
+template <std::size_t n>
+void sums(const Batch (&x)[n], Real (&to)[n]) {
+  for (std::size_t i = 0; i < n; ++i) to[i] = xsimd::hadd(x[i]);
 }
-inline void maxima(const Batch (&x)[fold_size], Real (&to)[fold_size]) {
-  for (std::size_t i = 0; i < fold_size; ++i) to[i] = horizontal_max(x[i]);
+template <std::size_t n>
+void maxima(const Batch (&x)[n], Real (&to)[n]) {
+  for (std::size_t i = 0; i < n; ++i) to[i] = horizontal_max(x[i]);
 }
 #endif
 
