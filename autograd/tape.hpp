@@ -326,10 +326,11 @@ Variable Tape::record(const char* op, Tensor value, const Inputs& inputs, Backwa
 
 /// Throws Error "`path of the module`: `op`: formatted rule" unless `holds`, of an op that takes x.
 template <class... Args>
-void expect(bool holds, Variable x, std::string_view op, fmt::format_string<Args...> rule, Args&&... args) {
+[[gnu::always_inline]] inline void expect(bool holds, Variable x, std::string_view op, fmt::format_string<Args...> rule,
+                                          Args&&... args) {
   if (holds) return;
   const std::string path = x && !x.tape().path().empty() ? x.tape().path() + ": " : "";
-  throw Error(fmt::format("{}{}: {}", path, op, fmt::format(rule, std::forward<Args>(args)...)));
+  throw_error(path + std::string(op), rule, std::forward<Args>(args)...);
 }
 
 }  // namespace surd

@@ -36,10 +36,18 @@ void expect_option(bool holds, std::string_view path, fmt::format_string<Args...
   if (!holds) throw OptionError(std::string(path), fmt::format(rule, std::forward<Args>(args)...));
 }
 
-/// Throws Error "`where`: formatted rule" unless `holds`. The message is only formatted when the rule is broken.
 template <class... Args>
-void expect(bool holds, std::string_view where, fmt::format_string<Args...> rule, Args&&... args) {
-  if (!holds) throw Error(fmt::format("{}: {}", where, fmt::format(rule, std::forward<Args>(args)...)));
+[[noreturn, gnu::cold, gnu::noinline]] void throw_error(std::string_view where, fmt::format_string<Args...> rule,
+                                                        Args&&... args) {
+  throw Error(fmt::format("{}: {}", where, fmt::format(rule, std::forward<Args>(args)...)));
+}
+
+/// Throws Error "`where`: formatted rule" unless `holds`. The message is only formatted when the rule is broken, and
+/// a rule that holds costs no call: some are checked for each head of each sentence.
+template <class... Args>
+[[gnu::always_inline]] inline void expect(bool holds, std::string_view where, fmt::format_string<Args...> rule,
+                                          Args&&... args) {
+  if (!holds) throw_error(where, rule, std::forward<Args>(args)...);
 }
 
 }  // namespace surd

@@ -19,11 +19,7 @@ constexpr std::size_t longest = lanes >= shortest ? 32 : 16;  // queries, and ro
 constexpr std::size_t widest = 64;                            // columns of a head
 
 /// Rows of a softmax at a time: each of its steps waits for the one before, but not for those of other rows.
-#ifdef __AVX512F__
-constexpr std::size_t group_size = 2 * fold_size;
-#else
-constexpr std::size_t group_size = fold_size;  // there are half as many registers
-#endif
+constexpr std::size_t group_size = many_registers ? 2 * fold_size : fold_size;
 
 /// Calls f(first, size) for groups of rows; size is a constant, and beyond the last row stand copies of it (row_of).
 template <class F>
@@ -76,11 +72,7 @@ void multiply_tile(const Product& p, const Real* a, const Real* b, std::size_t l
 
 /// The highest tile whose sums stay in registers.
 constexpr std::size_t tallest_tile(std::size_t width) {
-#ifdef __AVX512F__
-  return width == 1 ? 16 : 13;
-#else
-  return width == 1 ? 12 : 6;
-#endif
+  return width == 1 ? (many_registers ? 16 : 12) : (many_registers ? 13 : 6);
 }
 
 using Tile = void (*)(const Product&, const Real*, const Real*, std::size_t, Real*);

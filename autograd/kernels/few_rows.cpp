@@ -10,9 +10,8 @@
 namespace surd::kernels {
 namespace {
 
-constexpr bool many_registers = lanes * sizeof(Real) == 64;  // 32 of 512 bits, else 16
-constexpr std::size_t most_rows = many_registers ? 6 : 3;    // of which four columns each have sums in registers
-constexpr std::size_t block = 16;                            // columns that a call computes
+constexpr std::size_t most_rows = many_registers ? 6 : 3;  // of which four columns each have sums in registers
+constexpr std::size_t block = 16;                          // columns that a call computes
 
 /// The processor foresees what a page of memory holds next, but not the next page: from a few rows of B to a page on,
 /// they are fetched in advance.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace surd::kernels {
 namespace {
@@ -123,90 +124,134 @@ void log_softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size
   map([total](Batch v, Batch g) { return g - Batch(total) * exp(v); }, n, dx, y, dy);
 }
 
-void layer_norm(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* mean,
-                Real* inverse_deviation, std::size_t rows, std::size_t n) {
+namespace {
+
+/// Calls f(first row, count) for `most` rows at a time, and then for one at a time. Each step of a row waits for the
+/// one before, so that several rows by turns take less time than one after the other.
+template <std::size_t most, class F>
+void by_turns(std::size_t rows, F f) {
+  std::size_t r = 0;
+  for (; r + most <= rows; r += most) f(r, std::integral_constant<std::size_t, most>());
+  for (; r < rows; ++r) f(r, std::integral_constant<std::size_t, 1>());
+}
+
+/// layer_norm of `count` rows or, where they are not centred, rms_norm, whose means are 0 and not stored.
+template <bool centred, std::size_t count>
+void norm_by_turns(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* mean,
+                   Real* inverse_deviation, std::size_t n) {
   const auto length = static_cast<Real>(n);
-  for (std::size_t r = 0; r < rows; ++r, x += n, y += n) {
-    const Real centre = sum(x, n) / length;
-    Batch squares(Real(0));
-    by_registers(n, [&](std::size_t i, auto part) {
-      const Batch u = part.load(x + i, centre) - Batch(centre);
-      squares = xsimd::fma(u, u, squares);
+  const auto each = [](auto f) SURD_INLINE { unroll<count>(f); };
+  Batch total[fold_size] = {}, squares[fold_size] = {};
+  Real centre[fold_size] = {}, sum[fold_size];
+  if (centred) {
+    by_registers(n, [&](std::size_t i, auto part)
+                        SURD_INLINE { each([&](auto r) SURD_INLINE { total[r] += part.load(x + r * n + i); }); });
+    sums(total, sum);
+    each([&](auto r) SURD_INLINE { mean[r] = centre[r] = sum[r] / length; });
+  }
+  by_registers(n, [&](std::size_t i, auto part) SURD_INLINE {
+    each([&](auto r) SURD_INLINE {
+      const Batch u = part.load(x + r * n + i, centre[r]) - Batch(centre[r]);
+      squares[r] = xsimd::fma(u, u, squares[r]);
     });
-    const Real inverse = 1 / std::sqrt(xsimd::hadd(squares) / length + epsilon);
-    by_registers(n, [&](std::size_t i, auto part) {
-      Batch h = (part.load(x + i) - Batch(centre)) * Batch(inverse);
+  });
+  sums(squares, sum);
+  each([&](auto r) SURD_INLINE { inverse_deviation[r] = 1 / std::sqrt(sum[r] / length + epsilon); });
+  by_registers(n, [&](std::size_t i, auto part) SURD_INLINE {
+    each([&](auto r) SURD_INLINE {
+      Batch h = (part.load(x + r * n + i) - Batch(centre[r])) * Batch(inverse_deviation[r]);
       if (gain != nullptr) h *= part.load(gain + i);
       if (bias != nullptr) h += part.load(bias + i);
-      part.store(h, y + i);
+      part.store(h, y + r * n + i);
     });
-    mean[r] = centre;
-    inverse_deviation[r] = inverse;
-  }
+  });
+}
+
+/// With h = (x - mean) inverse_deviation and g = dy * gain, of a layer_norm (Ba et al., 1607.06450)
+///   dx = inverse_deviation (g - mean(g) - h mean(g * h))
+/// and of an rms_norm (Zhang & Sennrich, 1910.07467) the same without mean and mean(g).
+template <bool centred, std::size_t count>
+void norm_backward_by_turns(const Real* dy, const Real* gain, const Real* x, const Real* mean,
+                            const Real* inverse_deviation, Real beta, Real* dx, Real* dgain, Real* dbias,
+                            std::size_t n) {
+  const auto each = [](auto f) SURD_INLINE { unroll<count>(f); };
+  const auto normalized = [&](auto r, std::size_t i, auto part) SURD_INLINE {
+    const Batch u = part.load(x + r * n + i);
+    return (centred ? u - Batch(mean[r]) : u) * Batch(inverse_deviation[r]);
+  };
+  const auto load_gain = [&](std::size_t i, auto part)
+                             SURD_INLINE { return gain != nullptr ? part.load(gain + i) : Batch(Real(1)); };
+  Batch sum_g[fold_size] = {}, sum_gh[fold_size] = {};
+  by_registers(n, [&](std::size_t i, auto part) SURD_INLINE {
+    const Batch factor = load_gain(i, part);
+    Batch sum_dh(Real(0)), sum_d(Real(0));
+    each([&](auto r) SURD_INLINE {
+      const Batch d = part.load(dy + r * n + i), h = normalized(r, i, part), g = d * factor;
+      sum_dh = xsimd::fma(d, h, sum_dh);
+      sum_d += d;
+      sum_g[r] += g;
+      sum_gh[r] = xsimd::fma(g, h, sum_gh[r]);
+    });
+    // One after the other: they may be the same.
+    if (dgain != nullptr) part.store(part.load(dgain + i) + sum_dh, dgain + i);
+    if (dbias != nullptr) part.store(part.load(dbias + i) + sum_d, dbias + i);
+  });
+  if (dx == nullptr) return;
+  Real mean_g[fold_size] = {}, mean_gh[fold_size];
+  if (centred) sums(sum_g, mean_g);
+  sums(sum_gh, mean_gh);
+  each([&](auto r) SURD_INLINE { mean_g[r] /= static_cast<Real>(n), mean_gh[r] /= static_cast<Real>(n); });
+  by_registers(n, [&](std::size_t i, auto part) SURD_INLINE {
+    const Batch factor = load_gain(i, part);
+    each([&](auto r) SURD_INLINE {
+      const Batch g = part.load(dy + r * n + i) * factor, h = normalized(r, i, part);
+      const Batch d = Batch(inverse_deviation[r]) * (g - Batch(mean_g[r]) - h * Batch(mean_gh[r]));
+      Real* const to = dx + r * n + i;
+      part.store(beta == 0 ? d : d + Batch(beta) * part.load(to), to);
+    });
+  });
+}
+
+template <bool centred>
+void norm(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* mean, Real* inverse_deviation,
+          std::size_t rows, std::size_t n) {
+  by_turns<fold_size>(rows, [&](std::size_t r, auto count) {
+    norm_by_turns<centred, count.value>(x + r * n, gain, bias, epsilon, y + r * n, centred ? mean + r : nullptr,
+                                        inverse_deviation + r, n);
+  });
+}
+
+template <bool centred>
+void norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* mean, const Real* inverse_deviation,
+                   Real beta, Real* dx, Real* dgain, Real* dbias, std::size_t rows, std::size_t n) {
+  by_turns<many_registers ? fold_size : 2>(rows, [&](std::size_t r, auto count) {
+    norm_backward_by_turns<centred, count.value>(dy + r * n, gain, x + r * n, centred ? mean + r : nullptr,
+                                                 inverse_deviation + r, beta, dx != nullptr ? dx + r * n : nullptr,
+                                                 dgain, dbias, n);
+  });
+}
+
+}  // namespace
+
+void layer_norm(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* mean,
+                Real* inverse_deviation, std::size_t rows, std::size_t n) {
+  norm<true>(x, gain, bias, epsilon, y, mean, inverse_deviation, rows, n);
 }
 
 void layer_norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* mean,
                          const Real* inverse_deviation, Real beta, Real* dx, Real* dgain, Real* dbias, std::size_t rows,
                          std::size_t n) {
-  // With h = (x - mean) inverse_deviation and g = dy * gain:
-  // dx = inverse_deviation (g - mean(g) - h mean(g * h)); Ba et al., 1607.06450.
-  const auto length = static_cast<Real>(n);
-  for (std::size_t r = 0; r < rows; ++r, dy += n, x += n) {
-    const Batch centre(mean[r]), inverse(inverse_deviation[r]);
-    const auto normalized = [&](std::size_t i, auto part) { return (part.load(x + i) - centre) * inverse; };
-    const auto scaled = [&](std::size_t i, auto part) {
-      return gain != nullptr ? part.load(dy + i) * part.load(gain + i) : part.load(dy + i);
-    };
-    Batch sum_g(Real(0)), sum_gh(Real(0));
-    by_registers(n, [&](std::size_t i, auto part) {
-      const Batch d = part.load(dy + i), h = normalized(i, part), g = scaled(i, part);
-      if (dgain != nullptr) part.store(xsimd::fma(d, h, part.load(dgain + i)), dgain + i);
-      if (dbias != nullptr) part.store(d + part.load(dbias + i), dbias + i);
-      sum_g += g;
-      sum_gh = xsimd::fma(g, h, sum_gh);
-    });
-    if (dx == nullptr) continue;
-    const Batch mean_g(xsimd::hadd(sum_g) / length), mean_gh(xsimd::hadd(sum_gh) / length);
-    by_registers(n, [&](std::size_t i, auto part) {
-      const Batch d = inverse * (scaled(i, part) - mean_g - normalized(i, part) * mean_gh);
-      part.store(beta == 0 ? d : d + Batch(beta) * part.load(dx + i), dx + i);
-    });
-    dx += n;
-  }
+  norm_backward<true>(dy, gain, x, mean, inverse_deviation, beta, dx, dgain, dbias, rows, n);
 }
 
 void rms_norm(const Real* x, const Real* gain, Real epsilon, Real* y, Real* inverse_rms, std::size_t rows,
               std::size_t n) {
-  for (std::size_t r = 0; r < rows; ++r, x += n, y += n) {
-    const Real inverse = 1 / std::sqrt(dot(x, x, n) / static_cast<Real>(n) + epsilon);
-    scale(inverse, x, y, n);
-    if (gain != nullptr) multiply(y, gain, y, n);
-    inverse_rms[r] = inverse;
-  }
+  norm<false>(x, gain, nullptr, epsilon, y, nullptr, inverse_rms, rows, n);
 }
 
 void rms_norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* inverse_rms, Real beta, Real* dx,
                        Real* dgain, std::size_t rows, std::size_t n) {
-  // With h = x inverse_rms and g = dy * gain: dx = inverse_rms (g - h mean(g * h)); Zhang & Sennrich, 1910.07467.
-  for (std::size_t r = 0; r < rows; ++r, dy += n, x += n) {
-    const Batch inverse(inverse_rms[r]);
-    const auto scaled = [&](std::size_t i, auto part) {
-      return gain != nullptr ? part.load(dy + i) * part.load(gain + i) : part.load(dy + i);
-    };
-    Batch sum_gh(Real(0));
-    by_registers(n, [&](std::size_t i, auto part) {
-      const Batch h = part.load(x + i) * inverse;
-      if (dgain != nullptr) part.store(xsimd::fma(part.load(dy + i), h, part.load(dgain + i)), dgain + i);
-      sum_gh = xsimd::fma(scaled(i, part), h, sum_gh);
-    });
-    if (dx == nullptr) continue;
-    const Batch mean_gh(xsimd::hadd(sum_gh) / static_cast<Real>(n));
-    by_registers(n, [&](std::size_t i, auto part) {
-      const Batch d = inverse * (scaled(i, part) - part.load(x + i) * inverse * mean_gh);
-      part.store(beta == 0 ? d : d + Batch(beta) * part.load(dx + i), dx + i);
-    });
-    dx += n;
-  }
+  norm_backward<false>(dy, gain, x, nullptr, inverse_rms, beta, dx, dgain, nullptr, rows, n);
 }
 
 Real cross_entropy_row(const Real* logits, Real* gradient, std::size_t n, std::int32_t target, Real smoothing) {

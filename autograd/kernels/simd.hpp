@@ -20,6 +20,7 @@ namespace surd::kernels {
 
 using Batch = xsimd::batch<Real>;
 inline constexpr std::size_t lanes = Batch::size;
+inline constexpr bool many_registers = lanes * sizeof(Real) == 64;  ///< 32 of 512 bits, else 16
 
 #ifdef __SANITIZE_ADDRESS__
 /// As below, in a loop: nothing stays in a register here, and code that is unrolled takes minutes more to compile with

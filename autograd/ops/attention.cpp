@@ -27,29 +27,59 @@ struct Block {
   std::size_t row() const { return kernels::row_of_scores(keys); }
   std::size_t scores() const { return queries * row(); }  // of one head
 };
-using Blocks = std::vector<Block>;
 
-/// Those of batch row b, whose scores begin at `offset`.
-Blocks blocks_of_row(std::size_t b, std::size_t offset, const Sizes& s, const AttentionArguments& arguments) {
-  if (arguments.query_rows != nullptr) {
-    const RaggedRows &queries = *arguments.query_rows, &keys = *arguments.key_rows;
-    return {{queries.length(b), keys.length(b), 0, queries.begin(b), keys.begin(b), offset}};
-  }
-  const std::size_t query = b * s.queries, key = b * s.rows_of_keys;
-  if (arguments.documents.empty()) return {{s.queries, s.keys, 0, query, key, offset}};
-  const std::vector<std::size_t>& begins = arguments.documents[b];
-  Blocks blocks;
-  for (std::size_t i = 0; i < begins.size(); ++i) {
-    const std::size_t length = (i + 1 < begins.size() ? begins[i + 1] : s.queries) - begins[i];
-    blocks.push_back({length, length, begins[i], query + begins[i], key + begins[i], offset});
-    offset += blocks.back().scores();
-  }
-  return blocks;
-}
+/// Those of one batch row.
+struct RowOfBlocks {
+  const Block *first, *behind;
+  const Block* begin() const { return first; }
+  const Block* end() const { return behind; }
+  const Block& front() const { return *first; }
+  const Block& back() const { return *(behind - 1); }
+  std::size_t count() const { return static_cast<std::size_t>(behind - first); }
+  std::size_t end_of_scores() const { return back().offset + back().scores(); }  // of one head, as the next
+  std::size_t scores() const { return end_of_scores() - front().offset; }
+};
 
-/// Where the scores of a batch row end, and how many there are, for one head.
-std::size_t end_of_scores(const Blocks& blocks) { return blocks.back().offset + blocks.back().scores(); }
-std::size_t scores_of(const Blocks& blocks) { return end_of_scores(blocks) - blocks.front().offset; }
+class Blocks {
+ public:
+  /// Of all batch rows, whose scores stand one behind the other or, unless they are kept, in the same place.
+  Blocks(const Sizes& s, const AttentionArguments& arguments, bool keep_scores) {
+    blocks_.reserve(s.batch);
+    begins_.reserve(s.batch + 1);
+    for (std::size_t b = 0; b < s.batch; ++b) {
+      begins_.push_back(blocks_.size());
+      add_row(b, keep_scores ? of_head_ : 0, s, arguments);
+      of_head_ = std::max(of_head_, blocks_.back().offset + blocks_.back().scores());
+    }
+    begins_.push_back(blocks_.size());
+    for (const Block& block : blocks_) largest_ = std::max(largest_, block.scores());
+  }
+
+  RowOfBlocks operator[](std::size_t b) const { return {blocks_.data() + begins_[b], blocks_.data() + begins_[b + 1]}; }
+  std::size_t scores_of_head() const { return of_head_; }  // memory for them
+  std::size_t largest() const { return largest_; }         // number of scores of a block and head
+
+ private:
+  void add_row(std::size_t b, std::size_t offset, const Sizes& s, const AttentionArguments& arguments) {
+    if (arguments.query_rows != nullptr) {
+      const RaggedRows &queries = *arguments.query_rows, &keys = *arguments.key_rows;
+      blocks_.push_back({queries.length(b), keys.length(b), 0, queries.begin(b), keys.begin(b), offset});
+      return;
+    }
+    const std::size_t query = b * s.queries, key = b * s.rows_of_keys;
+    if (arguments.documents.empty()) return blocks_.push_back({s.queries, s.keys, 0, query, key, offset});
+    const std::vector<std::size_t>& begins = arguments.documents[b];
+    for (std::size_t i = 0; i < begins.size(); ++i) {
+      const std::size_t length = (i + 1 < begins.size() ? begins[i + 1] : s.queries) - begins[i];
+      blocks_.push_back({length, length, begins[i], query + begins[i], key + begins[i], offset});
+      offset += blocks_.back().scores();
+    }
+  }
+
+  std::vector<Block> blocks_;
+  std::vector<std::size_t> begins_;  // of the batch rows
+  std::size_t of_head_ = 0, largest_ = 0;
+};
 
 /// Where rows are ragged.
 void check_rows(Variable q, Variable k, const AttentionArguments& arguments) {
@@ -172,7 +202,7 @@ class NextRow {
   }
 
   /// The rows of tensors that belong to the batch row's queries, and to its keys.
-  void add(const Blocks& row, std::initializer_list<const Tensor*> of_queries,
+  void add(const RowOfBlocks& row, std::initializer_list<const Tensor*> of_queries,
            std::initializer_list<const Tensor*> of_keys) {
     const Block &first = row.front(), &last = row.back();
     for (const Tensor* x : of_queries)
@@ -255,13 +285,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   const bool recorded = tape.needs_gradient({q, k, v, bias});
   const bool drop = tape.options().training && arguments.dropout > 0;
   const kernels::DropoutRate rate(drop ? arguments.dropout : 0);
-  std::vector<Blocks> blocks;
-  std::size_t of_head = 0, largest = 0;  // elements of scores: of one head, and most of a block and head
-  for (std::size_t b = 0; b < s.batch; ++b) {
-    blocks.push_back(blocks_of_row(b, recorded ? of_head : 0, s, arguments));  // what is not kept is overwritten
-    of_head = std::max(of_head, end_of_scores(blocks[b]));
-    for (const Block& block : blocks[b]) largest = std::max(largest, block.scores());
-  }
+  Blocks blocks(s, arguments, recorded);  // what is not kept is overwritten
   const auto scores_at = [=](const Block& block, std::size_t h) { return s.heads * block.offset + h * block.scores(); };
   // Draws of dropout go by the place in the whole batch, of which this may be a part with other documents.
   const std::size_t draws_of_batch_row = s.heads * s.queries * kernels::row_of_scores(s.keys);
@@ -270,27 +294,29 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
     return kernels::HeadSizes{block.queries, block.keys, s.key_width, s.value_width, factor, cap};
   };
   // Longer heads take so long that fetching does not matter.
-  const auto fetch_ahead = [=](const std::vector<Blocks>& all, std::size_t b) {
+  const auto fetch_ahead = [=](const Blocks& all, std::size_t b) {
     return b < s.batch && kernels::is_short_head(head_sizes(all[b].front()));
   };
-  const auto rows = [](const Variable& x, std::size_t at, std::size_t stride) {
-    return kernels::Rows{x.value().data() + at, stride};
+  struct Operands {
+    const Real *q, *k, *v;
   };
+  const auto operands = [=] { return Operands{q.value().data(), k.value().data(), v.value().data()}; };
+  const Operands in = operands();
 
-  Tensor weights(Shape{s.heads * of_head});
+  Tensor weights(Shape{s.heads * blocks.scores_of_head()});
   // Backward needs those that are capped.
   const bool keep_scores = cap > 0 && recorded;
-  Tensor scores(Shape{keep_scores ? weights.size() : tape.observed() ? largest : 0});
+  Tensor scores(Shape{keep_scores ? weights.size() : tape.observed() ? blocks.largest() : 0});
   Tensor o(Shape{q.shape()[0], q.shape()[1], o_row});
   Shown shown_scores(tape, s, std::numeric_limits<Real>::quiet_NaN()), shown_weights(tape, s, 0);
   std::vector<std::vector<Real>> biases;  // a head
   for (std::size_t h = 0; h < s.heads; ++h) biases.push_back(biases_by_distance(arguments, s, h));
   std::vector<std::size_t> visible(s.queries);
   for (std::size_t b = 0; b < s.batch; ++b) {
-    NextRow next(s.heads * blocks[b].size());
+    NextRow next(s.heads * blocks[b].count());
     if (fetch_ahead(blocks, b + 1)) {
       next.add(blocks[b + 1], {&q.value(), &o}, {&k.value(), &v.value()});
-      if (recorded) next.add(weights.data() + scores_at(blocks[b + 1].front(), 0), s.heads * scores_of(blocks[b + 1]));
+      if (recorded) next.add(weights.data() + scores_at(blocks[b + 1].front(), 0), s.heads * blocks[b + 1].scores());
     }
     for (const Block& block : blocks[b]) {
       for (std::size_t t = 0; t < block.queries; ++t) visible[t] = visible_keys(b, t, block, arguments);
@@ -298,7 +324,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
         next.fetch_part();
         Real* p = weights.data() + scores_at(block, h);
         Real* head_scores = scores.data() + (keep_scores ? scores_at(block, h) : 0);
-        attention_head::weights(head_sizes(block), rows(q, q_at(block, h), q_row), rows(k, k_at(block, h), k_row),
+        attention_head::weights(head_sizes(block), {in.q + q_at(block, h), q_row}, {in.k + k_at(block, h), k_row},
                                 biases[h].empty() ? nullptr : biases[h].data() + (s.queries - block.queries),
                                 visible.data(), arguments.subtract_max == SubtractMax::yes,
                                 scores.size() > 0 ? head_scores : nullptr, p);
@@ -308,11 +334,11 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
     }
     if (drop)
       kernels::mark_dropped({arguments.stream, (tape.options().first_row + b) * draws_of_batch_row, rate},
-                            weights.data() + scores_at(blocks[b].front(), 0), s.heads * scores_of(blocks[b]));
+                            weights.data() + scores_at(blocks[b].front(), 0), s.heads * blocks[b].scores());
     for (const Block& block : blocks[b])
       for (std::size_t h = 0; h < s.heads; ++h)
         attention_head::output(head_sizes(block), weights.data() + scores_at(block, h), rate.keep_scale,
-                               rows(v, v_at(block, h), v_row), {o.data() + o_at(block, h), o_row});
+                               {in.v + v_at(block, h), v_row}, {o.data() + o_at(block, h), o_row});
   }
   if (tape.observed()) tape.observe("factor", full({1}, factor));
   shown_scores.show(tape, "scores");
@@ -320,6 +346,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
 
   auto backward = [=, arguments = arguments, weights = std::move(weights), scores = std::move(scores),
                    blocks = std::move(blocks)](BackwardPass& pass) {
+    const Operands from = operands();
     const Real* d_o = pass.gradient().data();
     const bool to_q = pass.needs(q), to_k = pass.needs(k), to_v = pass.needs(v), to_bias = pass.needs(bias);
     const auto gradient_of = [&](Variable x) {
@@ -327,23 +354,23 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
       return s.keys < s.rows_of_keys ? zeros(x.shape()) : empty_like(x.value());  // nothing else clears the room
     };
     Tensor dq = gradient_of(q), dk = gradient_of(k), dv = gradient_of(v);
-    Tensor ds(Shape{largest}), d_bias = to_bias ? zeros(bias.shape()) : Tensor(Shape{0});
+    Tensor ds(Shape{blocks.largest()}), d_bias = to_bias ? zeros(bias.shape()) : Tensor(Shape{0});
     Shown shown_gradients(q.tape(), s, 0);
     const auto gradients = [](bool needed, Tensor& x, std::size_t at, std::size_t stride) {
       return kernels::MutableRows{needed ? x.data() + at : nullptr, stride};
     };
     for (std::size_t b = 0; b < s.batch; ++b) {
-      NextRow next(s.heads * blocks[b].size());
+      NextRow next(s.heads * blocks[b].count());
       if (fetch_ahead(blocks, b + 1)) {
         next.add(blocks[b + 1], {&q.value(), &pass.gradient(), &dq}, {&k.value(), &v.value(), &dk, &dv});
-        next.add(weights.data() + scores_at(blocks[b + 1].front(), 0), s.heads * scores_of(blocks[b + 1]));
+        next.add(weights.data() + scores_at(blocks[b + 1].front(), 0), s.heads * blocks[b + 1].scores());
       }
       for (const Block& block : blocks[b])
         for (std::size_t h = 0; h < s.heads; ++h) {
           next.fetch_part();
           const std::size_t at_q = q_at(block, h), at_k = k_at(block, h), at_v = v_at(block, h);
-          attention_head::backward(head_sizes(block), rows(q, at_q, q_row), rows(k, at_k, k_row), rows(v, at_v, v_row),
-                                   cap > 0 ? scores.data() + scores_at(block, h) : nullptr,
+          attention_head::backward(head_sizes(block), {from.q + at_q, q_row}, {from.k + at_k, k_row},
+                                   {from.v + at_v, v_row}, cap > 0 ? scores.data() + scores_at(block, h) : nullptr,
                                    weights.data() + scores_at(block, h), rate.keep_scale, {d_o + o_at(block, h), o_row},
                                    ds.data(),
                                    {gradients(to_q, dq, at_q, q_row), gradients(to_k, dk, at_k, k_row),
