@@ -163,6 +163,10 @@ std::string Tape::first_non_finite() const {
   return "";
 }
 
+std::string with_path(Variable x, std::string_view op) {
+  return x && !x.tape().path().empty() ? fmt::format("{}: {}", x.tape().path(), op) : std::string(op);
+}
+
 bool Variable::has_gradient() const { return tape_ != nullptr && tape_->node(*this).gradient.has_value(); }
 
 const Tensor& Variable::gradient() const {

@@ -324,13 +324,14 @@ Variable Tape::record(const char* op, Tensor value, const Inputs& inputs, Backwa
   return finish(created, Event::Kind::result);
 }
 
+/// "`path of the module`: `op`" of an op that takes x, or the op alone where there is no path.
+std::string with_path(Variable x, std::string_view op);
+
 /// Throws Error "`path of the module`: `op`: formatted rule" unless `holds`, of an op that takes x.
 template <class... Args>
 [[gnu::always_inline]] inline void expect(bool holds, Variable x, std::string_view op, fmt::format_string<Args...> rule,
                                           Args&&... args) {
-  if (holds) return;
-  const std::string path = x && !x.tape().path().empty() ? x.tape().path() + ": " : "";
-  throw_error(path + std::string(op), rule, std::forward<Args>(args)...);
+  if (!holds) throw_error(with_path(x, op), rule, std::forward<Args>(args)...);
 }
 
 }  // namespace surd

@@ -36,6 +36,7 @@ void expect_option(bool holds, std::string_view path, fmt::format_string<Args...
   if (!holds) throw OptionError(std::string(path), fmt::format(rule, std::forward<Args>(args)...));
 }
 
+/// Throws Error "`where`: formatted rule".
 template <class... Args>
 [[noreturn, gnu::cold, gnu::noinline]] void throw_error(std::string_view where, fmt::format_string<Args...> rule,
                                                         Args&&... args) {
@@ -43,7 +44,7 @@ template <class... Args>
 }
 
 /// Throws Error "`where`: formatted rule" unless `holds`. The message is only formatted when the rule is broken, and
-/// a rule that holds costs no call: some are checked for each head of each sentence.
+/// a rule that holds costs no call: some are checked whenever a variable is asked for its value.
 template <class... Args>
 [[gnu::always_inline]] inline void expect(bool holds, std::string_view where, fmt::format_string<Args...> rule,
                                           Args&&... args) {

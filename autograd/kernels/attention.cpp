@@ -21,7 +21,10 @@ constexpr std::size_t widest = 64;                            // columns of a he
 /// Rows of a softmax at a time: each of its steps waits for the one before, but not for those of other rows.
 constexpr std::size_t group_size = many_registers ? 2 * fold_size : fold_size;
 
-/// Calls f(first, size) for groups of rows; size is a constant, and beyond the last row stand copies of it (row_of).
+/// Row g of the group that begins at `first`; beyond the last of `rows` it is the last one again.
+std::size_t row_of(std::size_t first, std::size_t g, std::size_t rows) { return std::min(first + g, rows - 1); }
+
+/// Calls f(first, size) for groups of rows (row_of); size is a constant.
 template <class F>
 SURD_INLINE inline void by_groups(std::size_t rows, F f) {
   std::size_t first = 0;
@@ -29,13 +32,11 @@ SURD_INLINE inline void by_groups(std::size_t rows, F f) {
   if (first < rows) f(first, std::integral_constant<std::size_t, fold_size>());
 }
 
-/// Row g of the group that begins at `first`; beyond the last of `rows` it is the last one again.
-std::size_t row_of(std::size_t first, std::size_t g, std::size_t rows) { return std::min(first + g, rows - 1); }
+// The inner axis of a head's products is so short that what gemm.cpp does before and after its sums takes as long as
+// these. There is neither bias nor relu here, and beta is 0 or 1.
 
-// A head's products have so few steps of k that what the kernel of gemm.hpp does before and after them takes as long.
-
-/// The tile of C whose rows of A begin at `a`, and columns of B at `b`, with beta 0 or 1: `rows` rows of `width`
-/// registers, of which the last has but `last` columns.
+/// A tile of C, of `rows` rows of `width` registers, of which the last has but `last` columns. It begins at `c`, its
+/// rows of A at `a`, its columns of B at `b`.
 template <bool transpose_a, std::size_t width, std::size_t rows>
 void multiply_tile(const Product& p, const Real* a, const Real* b, std::size_t last, Real* c) {
   const Part part(last);
@@ -70,7 +71,7 @@ void multiply_tile(const Product& p, const Real* a, const Real* b, std::size_t l
     store([&](Batch x, auto) SURD_INLINE { return alpha * x; });
 }
 
-/// The highest tile whose sums stay in registers.
+/// How many rows of sums stay in registers; of one register a row, more are not faster.
 constexpr std::size_t tallest_tile(std::size_t width) {
   return width == 1 ? (many_registers ? 16 : 12) : (many_registers ? 13 : 6);
 }
@@ -82,22 +83,23 @@ constexpr std::array<Tile, sizeof...(i)> tiles_by_rows(std::index_sequence<i...>
   return {multiply_tile<transpose_a, width, i + 1>...};
 }
 
-/// [rows - 1].
+/// Element i has i + 1 rows.
 template <bool transpose_a, std::size_t width>
 constexpr auto tiles = tiles_by_rows<transpose_a, width>(std::make_index_sequence<tallest_tile(width)>());
 
-/// Columns j, j + 1, ... of C in `width` registers. Rows are cut into two equal tiles if one does not hold them.
+/// Columns j, j + 1, ... of C, in `width` registers and tiles about equally high.
 template <bool transpose_a, std::size_t width>
 SURD_INLINE inline void multiply_columns(const Product& p, std::size_t j, std::size_t last) {
   constexpr std::size_t tallest = tallest_tile(width);
-  const std::size_t height = p.m <= tallest ? tallest : std::min(tallest, (p.m + 1) / 2);
+  const std::size_t parts = (p.m + tallest - 1) / tallest;
+  const std::size_t height = parts <= 1 ? p.m : (p.m + parts - 1) / parts;
   for (std::size_t i = 0; i < p.m; i += height) {
     const std::size_t rows = std::min(height, p.m - i);
     tiles<transpose_a, width>[rows - 1](p, p.a + (transpose_a ? i : i * p.lda), p.b + j, last, p.c + i * p.ldc + j);
   }
 }
 
-/// `transpose_a`: A is given as its transpose.
+/// The product, of which A is given as its transpose or as it is.
 template <bool transpose_a>
 void multiply(const Product& p) {
   for (std::size_t j = 0; j < p.n; j += 2 * lanes) {
@@ -109,18 +111,11 @@ void multiply(const Product& p) {
   }
 }
 
-/// A [queries, width] times the transpose of B [keys, width]: rows of scores, with copies of the last key behind it.
+/// scores = factor A B^T, with A [queries, width] and B [keys, width]; columns beyond the keys repeat the last one.
 void multiply_by_keys(const HeadSizes& s, std::size_t width, Real factor, Rows a, Rows b, Real* scores) {
   alignas(64) Real turned[widest * longest];
   transpose_panel(b.data, b.stride, s.keys, width, turned, s.row());
   multiply<false>({s.queries, s.row(), width, factor, a.data, a.stride, turned, s.row(), 0, scores, s.row()});
-}
-
-/// dropout(P), which is P itself where nothing is dropped; `memory` holds what has to be computed.
-const Real* kept_weights(const HeadSizes& s, const Real* marked_weights, Real keep_scale, Real* memory) {
-  if (keep_scale == 1) return marked_weights;
-  drop_marked(marked_weights, keep_scale, memory, s.queries * s.row());
-  return memory;
 }
 
 template <std::size_t width>
@@ -133,10 +128,10 @@ void weights_of(const HeadSizes& s, Rows q, Rows k, const Real* bias, const std:
     constexpr std::size_t group = decltype(size)::value;
     Batch x[width][group];
     const auto query = [&](auto g) SURD_INLINE { return row_of(t, g, s.queries); };
+    const auto place = [&](auto g, auto r) SURD_INLINE { return query(g) * row + r * lanes; };
     const auto each = [&](auto f) SURD_INLINE {
       unroll<width>([&](auto r) SURD_INLINE { unroll<group>([&](auto g) SURD_INLINE { f(g, r, x[r][g]); }); });
     };
-    const auto place = [&](auto g, auto r) SURD_INLINE { return query(g) * row + r * lanes; };
     each([&](auto g, auto r, Batch& score) SURD_INLINE { score = Batch::load_unaligned(weights + place(g, r)); });
     if (bias != nullptr)
       each([&](auto g, auto r, Batch& score) SURD_INLINE {
@@ -186,9 +181,7 @@ void gradient_of_scores(const HeadSizes& s, Rows v, const Real* scores, const Re
   const Batch zero(Real(0));
   by_groups(s.queries, [&](std::size_t t, auto size) SURD_INLINE {
     constexpr std::size_t group = decltype(size)::value;
-    std::size_t first_of[group];
-    unroll<group>([&](auto g) SURD_INLINE { first_of[g] = row_of(t, g, s.queries) * row; });
-    const auto place = [&](auto g, auto r) SURD_INLINE { return first_of[g] + r * lanes; };
+    const auto place = [&](auto g, auto r) SURD_INLINE { return row_of(t, g, s.queries) * row + r * lanes; };
     Batch dz[width][group], total[group];
     Real inner[group];
     unroll<width>([&](auto r) SURD_INLINE {
@@ -234,7 +227,7 @@ void short_head_weights(const HeadSizes& sizes, Rows q, Rows k, const Real* bias
 
 void short_head_output(const HeadSizes& s, const Real* marked_weights, Real keep_scale, Rows v, MutableRows o) {
   alignas(64) Real memory[longest * longest];
-  const Real* const kept = kept_weights(s, marked_weights, keep_scale, memory);
+  const Real* const kept = kept_of_marked(marked_weights, keep_scale, memory, s.queries * s.row());
   multiply<false>({s.queries, s.value_width, s.keys, 1, kept, s.row(), v.data, v.stride, 0, o.data, o.stride});
 }
 
@@ -246,7 +239,7 @@ void short_head_backward(const HeadSizes& s, Rows q, Rows k, Rows v, const Real*
   const Real beta = to.add_to_keys ? 1 : 0;
   if (to.v.data != nullptr) {
     alignas(64) Real memory[longest * longest];
-    const Real* const kept = kept_weights(s, marked_weights, keep_scale, memory);
+    const Real* const kept = kept_of_marked(marked_weights, keep_scale, memory, s.queries * s.row());
     multiply<true>(
         {s.keys, s.value_width, s.queries, 1, kept, row, d_o.data, d_o.stride, beta, to.v.data, to.v.stride});
   }

@@ -35,12 +35,12 @@ bool is_short_head(const HeadSizes& sizes);
 std::size_t longest_short_head();
 
 /// P = softmax(S), S = factor Q K^T + bias or the soft cap of that, over the first visible[t] keys of query t, 0
-/// beyond. The bias of query t and key j is bias[queries - 1 - t + j]; null for none. `scores`, as large as P, gets S
-/// unless it is null.
+/// beyond. The bias of query t and key j is bias[queries - 1 - t + j]; null for none. `scores`, as large as P and not
+/// P, gets S unless it is null, with copies of the last key beyond the keys.
 void short_head_weights(const HeadSizes& sizes, Rows q, Rows k, const Real* bias, const std::size_t* visible,
                         bool subtract_max, Real* scores, Real* weights);
 
-/// O = dropout(P) V, where a minus sign marks what is dropped (mark_dropped).
+/// O = dropout(P) V, where a minus sign marks what is dropped (mark_dropped); where keep_scale is 1, nothing is.
 void short_head_output(const HeadSizes& sizes, const Real* marked_weights, Real keep_scale, Rows v, MutableRows o);
 
 /// The gradients of the two, from that of O; what is null is left out. Those of K and V are added where other heads

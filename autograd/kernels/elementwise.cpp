@@ -57,8 +57,8 @@ void add_bias(const Real* x, const Real* bias, Real* y, std::size_t rows, std::s
 void sum_rows(const Real* dy, Real* dbias, std::size_t rows, std::size_t n) {
   std::size_t r = 0;
   for (; r + 4 <= rows; r += 4)
-    map([](Batch sum, Batch a, Batch b, Batch c, Batch d) { return sum + a + b + c + d; }, n, dbias, dbias, dy + r * n,
-        dy + (r + 1) * n, dy + (r + 2) * n, dy + (r + 3) * n);
+    map([](Batch sum, Batch a, Batch b, Batch c, Batch d) { return sum + ((a + b) + (c + d)); }, n, dbias, dbias,
+        dy + r * n, dy + (r + 1) * n, dy + (r + 2) * n, dy + (r + 3) * n);
   for (; r < rows; ++r) accumulate(dy + r * n, dbias, n);
 }
 

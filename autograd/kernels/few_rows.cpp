@@ -43,13 +43,9 @@ SURD_INLINE inline void dot_products(const Product& p, const Real* const (&b)[co
   else
     add(std::false_type());
   unroll<rows>([&](auto i) SURD_INLINE {
-    unroll<columns / fold_size>([&](auto part) SURD_INLINE {
-      const std::size_t j = fold_size * part;
-      const Batch four[] = {sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]};
-      Real total[fold_size];
-      sums(four, total);
-      std::copy_n(total, fold_size, to + i * block + j);
-    });
+    Real total[columns];
+    sums(sum[i], total);
+    std::copy_n(total, columns, to + i * block);
   });
 }
 

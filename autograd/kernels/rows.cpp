@@ -135,34 +135,38 @@ void by_turns(std::size_t rows, F f) {
   for (; r < rows; ++r) f(r, std::integral_constant<std::size_t, 1>());
 }
 
+// Below, sums of products are fma(), so that a row has the same bits wherever it stands among the others: the compiler
+// might fuse other ones in each function. Arrays of what is summed are as long as sums() takes them, whatever `count`
+// is.
+
 /// layer_norm of `count` rows or, where they are not centred, rms_norm, whose means are 0 and not stored.
 template <bool centred, std::size_t count>
 void norm_by_turns(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* mean,
                    Real* inverse_deviation, std::size_t n) {
   const auto length = static_cast<Real>(n);
-  const auto each = [](auto f) SURD_INLINE { unroll<count>(f); };
+  const auto each_row = [](auto f) SURD_INLINE { unroll<count>(f); };
   Batch total[fold_size] = {}, squares[fold_size] = {};
   Real centre[fold_size] = {}, sum[fold_size];
   if (centred) {
     by_registers(n, [&](std::size_t i, auto part)
-                        SURD_INLINE { each([&](auto r) SURD_INLINE { total[r] += part.load(x + r * n + i); }); });
+                        SURD_INLINE { each_row([&](auto r) SURD_INLINE { total[r] += part.load(x + r * n + i); }); });
     sums(total, sum);
-    each([&](auto r) SURD_INLINE { mean[r] = centre[r] = sum[r] / length; });
+    each_row([&](auto r) SURD_INLINE { mean[r] = centre[r] = sum[r] / length; });
   }
   by_registers(n, [&](std::size_t i, auto part) SURD_INLINE {
-    each([&](auto r) SURD_INLINE {
+    each_row([&](auto r) SURD_INLINE {
       const Batch u = part.load(x + r * n + i, centre[r]) - Batch(centre[r]);
-      squares[r] = xsimd::fma(u, u, squares[r]);
+      squares[r] = fma(u, u, squares[r]);
     });
   });
   sums(squares, sum);
-  each([&](auto r) SURD_INLINE { inverse_deviation[r] = 1 / std::sqrt(sum[r] / length + epsilon); });
+  each_row([&](auto r) SURD_INLINE { inverse_deviation[r] = 1 / std::sqrt(sum[r] / length + epsilon); });
   by_registers(n, [&](std::size_t i, auto part) SURD_INLINE {
-    each([&](auto r) SURD_INLINE {
-      Batch h = (part.load(x + r * n + i) - Batch(centre[r])) * Batch(inverse_deviation[r]);
-      if (gain != nullptr) h *= part.load(gain + i);
-      if (bias != nullptr) h += part.load(bias + i);
-      part.store(h, y + r * n + i);
+    const Batch factor = gain != nullptr ? part.load(gain + i) : Batch(Real(1));
+    const Batch offset = bias != nullptr ? part.load(bias + i) : Batch(Real(0));
+    each_row([&](auto r) SURD_INLINE {
+      const Batch h = (part.load(x + r * n + i) - Batch(centre[r])) * Batch(inverse_deviation[r]);
+      part.store(fma(h, factor, offset), y + r * n + i);
     });
   });
 }
@@ -174,7 +178,7 @@ template <bool centred, std::size_t count>
 void norm_backward_by_turns(const Real* dy, const Real* gain, const Real* x, const Real* mean,
                             const Real* inverse_deviation, Real beta, Real* dx, Real* dgain, Real* dbias,
                             std::size_t n) {
-  const auto each = [](auto f) SURD_INLINE { unroll<count>(f); };
+  const auto each_row = [](auto f) SURD_INLINE { unroll<count>(f); };
   const auto normalized = [&](auto r, std::size_t i, auto part) SURD_INLINE {
     const Batch u = part.load(x + r * n + i);
     return (centred ? u - Batch(mean[r]) : u) * Batch(inverse_deviation[r]);
@@ -185,12 +189,12 @@ void norm_backward_by_turns(const Real* dy, const Real* gain, const Real* x, con
   by_registers(n, [&](std::size_t i, auto part) SURD_INLINE {
     const Batch factor = load_gain(i, part);
     Batch sum_dh(Real(0)), sum_d(Real(0));
-    each([&](auto r) SURD_INLINE {
-      const Batch d = part.load(dy + r * n + i), h = normalized(r, i, part), g = d * factor;
-      sum_dh = xsimd::fma(d, h, sum_dh);
+    each_row([&](auto r) SURD_INLINE {
+      const Batch d = part.load(dy + r * n + i), h = normalized(r, i, part);
+      sum_dh = fma(d, h, sum_dh);
       sum_d += d;
-      sum_g[r] += g;
-      sum_gh[r] = xsimd::fma(g, h, sum_gh[r]);
+      sum_g[r] = fma(d, factor, sum_g[r]);
+      sum_gh[r] = fma(d * factor, h, sum_gh[r]);
     });
     // One after the other: they may be the same.
     if (dgain != nullptr) part.store(part.load(dgain + i) + sum_dh, dgain + i);
@@ -200,14 +204,14 @@ void norm_backward_by_turns(const Real* dy, const Real* gain, const Real* x, con
   Real mean_g[fold_size] = {}, mean_gh[fold_size];
   if (centred) sums(sum_g, mean_g);
   sums(sum_gh, mean_gh);
-  each([&](auto r) SURD_INLINE { mean_g[r] /= static_cast<Real>(n), mean_gh[r] /= static_cast<Real>(n); });
+  each_row([&](auto r) SURD_INLINE { mean_g[r] /= static_cast<Real>(n), mean_gh[r] /= static_cast<Real>(n); });
   by_registers(n, [&](std::size_t i, auto part) SURD_INLINE {
     const Batch factor = load_gain(i, part);
-    each([&](auto r) SURD_INLINE {
-      const Batch g = part.load(dy + r * n + i) * factor, h = normalized(r, i, part);
-      const Batch d = Batch(inverse_deviation[r]) * (g - Batch(mean_g[r]) - h * Batch(mean_gh[r]));
+    each_row([&](auto r) SURD_INLINE {
+      const Batch centred_g = fma(part.load(dy + r * n + i), factor, Batch(-mean_g[r]));
+      const Batch d = Batch(inverse_deviation[r]) * fma(normalized(r, i, part), Batch(-mean_gh[r]), centred_g);
       Real* const to = dx + r * n + i;
-      part.store(beta == 0 ? d : d + Batch(beta) * part.load(to), to);
+      part.store(beta == 0 ? d : fma(Batch(beta), part.load(to), d), to);
     });
   });
 }

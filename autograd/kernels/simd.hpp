@@ -22,6 +22,18 @@ using Batch = xsimd::batch<Real>;
 inline constexpr std::size_t lanes = Batch::size;
 inline constexpr bool many_registers = lanes * sizeof(Real) == 64;  ///< 32 of 512 bits, else 16
 
+/// x y + z, rounded once where the processor can. What xsimd 8 has for 512 bits is a product and a sum, which the
+/// compiler fuses as it likes: where z is a product too, it may be that one.
+inline Batch fma(Batch x, Batch y, Batch z) {
+#if defined(__AVX512F__) && defined(SURD_DOUBLE)
+  return _mm512_fmadd_pd(x, y, z);
+#elif defined(__AVX512F__)
+  return _mm512_fmadd_ps(x, y, z);
+#else
+  return xsimd::fma(x, y, z);
+#endif
+}
+
 #ifdef __SANITIZE_ADDRESS__
 /// As below, in a loop: nothing stays in a register here, and code that is unrolled takes minutes more to compile with
 /// all its checks.
@@ -238,8 +250,7 @@ inline Real horizontal_max(Batch x) {
 #endif
 }
 
-/// to[i] = the sum, or the largest, of the elements of x[i], for a multiple of four registers, which take little longer
-/// than one.
+/// Registers whose elements sums() and maxima() join together, in little more time than those of one.
 inline constexpr std::size_t fold_size = 4;
 #if defined(__AVX__) && !defined(SURD_DOUBLE)
 /// to[i] = the elements of x[i], joined two by two by f, for four of them.
@@ -260,13 +271,15 @@ SURD_INLINE inline void fold_four(F f, const Batch* x, Real* to) {
 }
 template <class F, std::size_t n>
 SURD_INLINE inline void fold(F f, const Batch (&x)[n], Real (&to)[n]) {
-  static_assert(n % fold_size == 0, "");
+  static_assert(n % fold_size == 0);
   unroll<n / fold_size>([&](auto i) SURD_INLINE { fold_four(f, x + i * fold_size, to + i * fold_size); });
 }
+/// to[i] = the sum of the elements of x[i]; n is a multiple of fold_size.
 template <std::size_t n>
 SURD_INLINE inline void sums(const Batch (&x)[n], Real (&to)[n]) {
   fold([](auto a, auto b) SURD_INLINE { return a + b; }, x, to);
 }
+/// to[i] = the largest of the elements of x[i]; n is a multiple of fold_size.
 template <std::size_t n>
 SURD_INLINE inline void maxima(const Batch (&x)[n], Real (&to)[n]) {
   fold([](auto a, auto b) SURD_INLINE { return xsimd::max(a, b); }, x, to);

@@ -26,6 +26,7 @@ struct Block {
   std::size_t offset;      ///< of the scores, for one head
   std::size_t row() const { return kernels::row_of_scores(keys); }
   std::size_t scores() const { return queries * row(); }  // of one head
+  std::size_t end() const { return offset + scores(); }
 };
 
 /// Those of one batch row.
@@ -36,20 +37,19 @@ struct RowOfBlocks {
   const Block& front() const { return *first; }
   const Block& back() const { return *(behind - 1); }
   std::size_t count() const { return static_cast<std::size_t>(behind - first); }
-  std::size_t end_of_scores() const { return back().offset + back().scores(); }  // of one head, as the next
-  std::size_t scores() const { return end_of_scores() - front().offset; }
+  std::size_t scores() const { return back().end() - front().offset; }  // of one head
 };
 
 class Blocks {
  public:
-  /// Of all batch rows, whose scores stand one behind the other or, unless they are kept, in the same place.
-  Blocks(const Sizes& s, const AttentionArguments& arguments, bool keep_scores) {
+  /// Of all batch rows, whose scores stand one behind the other or, unless all are kept, in the same place.
+  Blocks(const Sizes& s, const AttentionArguments& arguments, bool keep_all) {
     blocks_.reserve(s.batch);
     begins_.reserve(s.batch + 1);
     for (std::size_t b = 0; b < s.batch; ++b) {
       begins_.push_back(blocks_.size());
-      add_row(b, keep_scores ? of_head_ : 0, s, arguments);
-      of_head_ = std::max(of_head_, blocks_.back().offset + blocks_.back().scores());
+      add_row(b, keep_all ? of_head_ : 0, s, arguments);
+      of_head_ = std::max(of_head_, blocks_.back().end());
     }
     begins_.push_back(blocks_.size());
     for (const Block& block : blocks_) largest_ = std::max(largest_, block.scores());
@@ -61,18 +61,19 @@ class Blocks {
 
  private:
   void add_row(std::size_t b, std::size_t offset, const Sizes& s, const AttentionArguments& arguments) {
+    const std::size_t query = b * s.queries, key = b * s.rows_of_keys;
     if (arguments.query_rows != nullptr) {
       const RaggedRows &queries = *arguments.query_rows, &keys = *arguments.key_rows;
       blocks_.push_back({queries.length(b), keys.length(b), 0, queries.begin(b), keys.begin(b), offset});
-      return;
-    }
-    const std::size_t query = b * s.queries, key = b * s.rows_of_keys;
-    if (arguments.documents.empty()) return blocks_.push_back({s.queries, s.keys, 0, query, key, offset});
-    const std::vector<std::size_t>& begins = arguments.documents[b];
-    for (std::size_t i = 0; i < begins.size(); ++i) {
-      const std::size_t length = (i + 1 < begins.size() ? begins[i + 1] : s.queries) - begins[i];
-      blocks_.push_back({length, length, begins[i], query + begins[i], key + begins[i], offset});
-      offset += blocks_.back().scores();
+    } else if (arguments.documents.empty()) {
+      blocks_.push_back({s.queries, s.keys, 0, query, key, offset});
+    } else {
+      const std::vector<std::size_t>& begins = arguments.documents[b];
+      for (std::size_t i = 0; i < begins.size(); ++i) {
+        const std::size_t length = (i + 1 < begins.size() ? begins[i + 1] : s.queries) - begins[i];
+        blocks_.push_back({length, length, begins[i], query + begins[i], key + begins[i], offset});
+        offset = blocks_.back().end();
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 #include "autograd/ops/attention_head.hpp"
 
 #include "autograd/blas.hpp"
+#include "autograd/kernels/dropout.hpp"
 #include "autograd/kernels/elementwise.hpp"
 #include "autograd/kernels/rows.hpp"
 
@@ -12,12 +13,9 @@ namespace {
 using blas::no;
 using blas::yes;
 
-/// dropout(P), which is P itself where nothing is dropped; `memory` holds what has to be computed.
-const Real* kept_weights(const kernels::HeadSizes& s, const Real* marked_weights, Real keep_scale, Tensor& memory) {
-  if (keep_scale == 1) return marked_weights;
-  memory = Tensor(Shape{s.queries * s.row()});
-  kernels::drop_marked(marked_weights, keep_scale, memory.data(), memory.size());
-  return memory.data();
+/// Memory for kept_of_marked().
+Tensor memory_for_kept(const kernels::HeadSizes& s, Real keep_scale) {
+  return Tensor(Shape{keep_scale == 1 ? 0 : s.queries * s.row()});
 }
 
 }  // namespace
@@ -39,8 +37,8 @@ void weights(const kernels::HeadSizes& s, kernels::Rows q, kernels::Rows k, cons
 void output(const kernels::HeadSizes& s, const Real* marked_weights, Real keep_scale, kernels::Rows v,
             kernels::MutableRows o) {
   if (kernels::is_short_head(s)) return kernels::short_head_output(s, marked_weights, keep_scale, v, o);
-  Tensor memory(Shape{0});
-  const Real* const kept = kept_weights(s, marked_weights, keep_scale, memory);
+  Tensor memory = memory_for_kept(s, keep_scale);
+  const Real* const kept = kernels::kept_of_marked(marked_weights, keep_scale, memory.data(), s.queries * s.row());
   blas::gemm(no, no, s.queries, s.value_width, s.keys, 1, kept, s.row(), v.data, v.stride, 0, o.data, o.stride);
 }
 
@@ -51,8 +49,8 @@ void backward(const kernels::HeadSizes& s, kernels::Rows q, kernels::Rows k, ker
     return kernels::short_head_backward(s, q, k, v, scores, marked_weights, keep_scale, d_o, d_scores, to);
   const Real beta = to.add_to_keys ? 1 : 0;
   if (to.v.data != nullptr) {
-    Tensor memory(Shape{0});
-    const Real* const kept = kept_weights(s, marked_weights, keep_scale, memory);
+    Tensor memory = memory_for_kept(s, keep_scale);
+    const Real* const kept = kernels::kept_of_marked(marked_weights, keep_scale, memory.data(), s.queries * s.row());
     blas::gemm(yes, no, s.keys, s.value_width, s.queries, 1, kept, s.row(), d_o.data, d_o.stride, beta, to.v.data,
                to.v.stride);
   }

@@ -42,30 +42,27 @@ class Spaced {
   Reals values_;
 };
 
-struct HeadCase {
-  std::size_t queries, keys, key_width, value_width;
-};
-
 void for_short_heads(const std::function<void(const kernels::HeadSizes&)>& check) {
-  const std::size_t longest = 2 * std::max<std::size_t>(kernels::lanes, 8);
-  for (const HeadCase& c : {HeadCase{1, 1, 1, 1},
-                            {1, 12, 8, 8},
-                            {13, 13, 8, 8},
-                            {12, 13, 16, 16},
-                            {5, 3, 7, 17},
-                            {4, 16, 33, 5},
-                            {16, 5, 32, 64},
-                            {3, 15, 64, 33},
-                            {2, longest, 9, 3},
-                            {longest, longest, 16, 31},
-                            {longest - 1, longest - 1, 5, 16}}) {
-    const kernels::HeadSizes sizes{c.queries, c.keys, c.key_width, c.value_width, Real(0.3)};
-    CAPTURE(c.queries);
-    CAPTURE(c.keys);
-    CAPTURE(c.key_width);
-    CAPTURE(c.value_width);
+  const auto check_head = [&](std::size_t queries, std::size_t keys, std::size_t key_width, std::size_t value_width) {
+    const kernels::HeadSizes sizes{queries, keys, key_width, value_width, Real(0.3)};
+    CAPTURE(queries);
+    CAPTURE(keys);
+    CAPTURE(key_width);
+    CAPTURE(value_width);
     REQUIRE(kernels::is_short_head(sizes));
     check(sizes);
+  };
+  const std::size_t longest = kernels::longest_short_head(), widest = 64;
+  for (std::size_t length = 1; length <= longest; ++length) {
+    for (const std::size_t other : {std::size_t{1}, std::size_t{5}, std::size_t{13}, std::size_t{16}, longest}) {
+      check_head(length, other, 3, 17);
+      check_head(other, length, 8, 16);
+    }
+  }
+  for (std::size_t width = 1; width <= widest; ++width) {
+    check_head(5, 7, width, widest + 1 - width);
+    check_head(13, 13, width, width);
+    check_head(longest, longest, width, widest + 1 - width);
   }
 }
 
@@ -75,7 +72,10 @@ std::vector<std::size_t> staircase(const kernels::HeadSizes& s) {
   return visible;
 }
 
-double off(double value, double exact) { return std::fabs(value - exact) / (1 + std::fabs(exact)); }
+double off(double value, double exact) {
+  const double error = std::fabs(value - exact) / (1 + std::fabs(exact));
+  return std::isnan(error) ? static_cast<double>(test::infinity) : error;  // or std::max would drop it
+}
 
 TEST_CASE("weights of a short head") {
   for_short_heads([](const kernels::HeadSizes& s) {
@@ -164,35 +164,38 @@ TEST_CASE("scores of a short head that are too large for exp without the maximum
   CHECK(std::isnan(weights[0]));
 }
 
-/// Weights of which every third is marked as dropped, 0 beyond what is visible.
-Reals marked_weights(const kernels::HeadSizes& s) {
+constexpr Real keep_scales[] = {1, Real(1.5)};  // without dropout and with it
+
+/// Weights of which, with dropout, every third is marked as dropped; 0 beyond what is visible.
+Reals marked_weights(const kernels::HeadSizes& s, Real keep_scale) {
   const std::vector<std::size_t> visible = staircase(s);
   Reals p = draw(s.queries * s.row(), 4);
   for (std::size_t i = 0; i < p.size(); ++i) {
     p[i] = i % s.row() < visible[i / s.row()] ? std::fabs(p[i]) : Real(0);
-    if (i % 3 == 1) p[i] = -p[i];
+    if (keep_scale != 1 && i % 3 == 1) p[i] = -p[i];
   }
   return p;
 }
 
-constexpr Real keep_scale = Real(1.5);
-double kept(Real p) { return p < 0 ? 0 : static_cast<double>(keep_scale) * static_cast<double>(p); }
+double kept(Real p, Real keep_scale) { return p < 0 ? 0 : static_cast<double>(keep_scale) * static_cast<double>(p); }
 
 TEST_CASE("output of a short head") {
   for_short_heads([](const kernels::HeadSizes& s) {
     const Spaced v(s.keys, s.value_width, 5);
-    Spaced o(s.queries, s.value_width, 6);
-    const Reals p = marked_weights(s);
-    kernels::short_head_output(s, p.data(), keep_scale, v.rows(), o.mutable_rows());
-    double worst = 0;
-    for (std::size_t t = 0; t < s.queries; ++t)
-      for (std::size_t c = 0; c < s.value_width; ++c) {
-        double exact = 0;
-        for (std::size_t j = 0; j < s.keys; ++j) exact += kept(p[t * s.row() + j]) * v(j, c);
-        worst = std::max(worst, off(o(t, c), exact));
-      }
-    CHECK(worst < 100 * eps);
-    CHECK(o.gaps_are_whole());
+    for (const Real keep_scale : keep_scales) {
+      Spaced o(s.queries, s.value_width, 6);
+      const Reals p = marked_weights(s, keep_scale);
+      kernels::short_head_output(s, p.data(), keep_scale, v.rows(), o.mutable_rows());
+      double worst = 0;
+      for (std::size_t t = 0; t < s.queries; ++t)
+        for (std::size_t c = 0; c < s.value_width; ++c) {
+          double exact = 0;
+          for (std::size_t j = 0; j < s.keys; ++j) exact += kept(p[t * s.row() + j], keep_scale) * v(j, c);
+          worst = std::max(worst, off(o(t, c), exact));
+        }
+      CHECK(worst < 100 * eps);
+      CHECK(o.gaps_are_whole());
+    }
   });
 }
 
@@ -200,10 +203,14 @@ TEST_CASE("gradients of a short head") {
   for_short_heads([](const kernels::HeadSizes& s) {
     const Spaced q(s.queries, s.key_width, 1), k(s.keys, s.key_width, 2), v(s.keys, s.value_width, 5);
     const Spaced d_o(s.queries, s.value_width, 7);
-    const Reals p = marked_weights(s), scores = draw(s.queries * s.row(), 12, 0.2);
-    for (const bool add : {false, true}) {
+    const Reals scores = draw(s.queries * s.row(), 12, 0.2);
+    for (const int variant : {0, 1, 2, 3, 4, 5, 6, 7}) {
+      const bool add = variant % 2 == 1, capped = variant / 2 % 2 == 1;
+      const Real keep_scale = keep_scales[variant / 4];
+      CAPTURE(variant);
+      const Reals p = marked_weights(s, keep_scale);
       kernels::HeadSizes sizes = s;
-      sizes.cap = add ? Real(0.9) : Real(0);
+      sizes.cap = capped ? Real(0.9) : Real(0);
       const Spaced k_before(s.keys, s.key_width, 9), v_before(s.keys, s.value_width, 10);
       Spaced dq(s.queries, s.key_width, 8), dk = k_before, dv = v_before;
       Reals ds(s.queries * s.row() + 1, 7);
@@ -222,7 +229,8 @@ TEST_CASE("gradients of a short head") {
         }
         for (std::size_t j = 0; j < s.row(); ++j) {
           const double weight = std::fabs(static_cast<double>(p[t * s.row() + j]));
-          const double share = add ? static_cast<double>(scores[t * s.row() + j]) / static_cast<double>(sizes.cap) : 0;
+          const double share =
+              capped ? static_cast<double>(scores[t * s.row() + j]) / static_cast<double>(sizes.cap) : 0;
           exact_ds[t * s.row() + j] = j < s.keys ? weight * (dz[j] - inner) * (1 - share * share) : 0;
           worst = std::max(worst, off(static_cast<double>(ds[t * s.row() + j]), exact_ds[t * s.row() + j]));
         }
@@ -244,7 +252,7 @@ TEST_CASE("gradients of a short head") {
         }
         for (std::size_t c = 0; c < s.value_width; ++c) {
           double exact = add ? v_before(j, c) : 0;
-          for (std::size_t t = 0; t < s.queries; ++t) exact += kept(p[t * s.row() + j]) * d_o(t, c);
+          for (std::size_t t = 0; t < s.queries; ++t) exact += kept(p[t * s.row() + j], keep_scale) * d_o(t, c);
           worst = std::max(worst, off(dv(j, c), exact));
         }
       }
@@ -258,15 +266,55 @@ TEST_CASE("gradients of a short head") {
 }
 
 TEST_CASE("gradients of a short head that nobody asks for are left out") {
-  const kernels::HeadSizes s{3, 4, 2, 2, Real(0.3)};
-  const Spaced q(3, 2, 1), k(4, 2, 2), v(4, 2, 3), d_o(3, 2, 4);
-  const Reals p = marked_weights(s);
-  Reals ds(s.queries * s.row());
-  Spaced dk(4, 2, 5);
-  const kernels::MutableRows none{nullptr, 0};
-  kernels::short_head_backward(s, q.rows(), k.rows(), v.rows(), nullptr, p.data(), keep_scale, d_o.rows(), ds.data(),
-                               {none, dk.mutable_rows(), none, false});
-  CHECK(dk.gaps_are_whole());
+  const kernels::HeadSizes s{3, 4, 2, 5, Real(0.3)};
+  const Spaced q(3, 2, 1), k(4, 2, 2), v(4, 5, 3), d_o(3, 5, 4);
+  const Reals p = marked_weights(s, 1);
+  const auto gradients = [&](bool to_q, bool to_k, bool to_v) {
+    const Spaced start_q(3, 2, 6), start_k(4, 2, 5), start_v(4, 5, 7);
+    std::vector<Spaced> d = {start_q, start_k, start_v};
+    const auto asked = [&](bool needed, std::size_t i) {
+      return needed ? d[i].mutable_rows() : kernels::MutableRows{nullptr, 0};
+    };
+    Reals ds(s.queries * s.row());
+    kernels::short_head_backward(s, q.rows(), k.rows(), v.rows(), nullptr, p.data(), 1, d_o.rows(), ds.data(),
+                                 {asked(to_q, 0), asked(to_k, 1), asked(to_v, 2), false});
+    return d;
+  };
+  const auto same = [](const Spaced& a, const Spaced& b, std::size_t rows, std::size_t columns) {
+    bool all = a.gaps_are_whole();
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < columns; ++j) all = all && a(i, j) == b(i, j);
+    return all;
+  };
+  const std::vector<Spaced> all = gradients(true, true, true), none = gradients(false, false, false);
+  for (const bool to_q : {false, true})
+    for (const bool to_k : {false, true})
+      for (const bool to_v : {false, true}) {
+        const std::vector<Spaced> some = gradients(to_q, to_k, to_v);
+        CHECK(same(some[0], (to_q ? all : none)[0], 3, 2));
+        CHECK(same(some[1], (to_k ? all : none)[1], 4, 2));
+        CHECK(same(some[2], (to_v ? all : none)[2], 4, 5));
+      }
+}
+
+TEST_CASE("what a hidden key holds does not matter, NaN neither") {
+  for (const std::size_t keys : {3, 7, 16}) {
+    const kernels::HeadSizes s{5, keys, 4, 4, Real(0.3)};
+    const Spaced q(5, 4, 1);
+    Spaced k(keys, 4, 2);
+    const std::vector<std::size_t> visible(5, keys - 1);
+    const auto weights = [&] {
+      Reals p(s.queries * s.row());
+      kernels::short_head_weights(s, q.rows(), k.rows(), nullptr, visible.data(), true, nullptr, p.data());
+      return p;
+    };
+    const Reals before = weights();
+    for (const Real hidden : {not_a_number, test::infinity, -test::infinity}) {
+      const kernels::MutableRows last{k.mutable_rows().data + (keys - 1) * k.stride(), k.stride()};
+      std::fill_n(last.data, 4, hidden);
+      CHECK(weights() == before);
+    }
+  }
 }
 
 TEST_CASE("what is longer or wider, or has no keys, is no short head") {

@@ -3,6 +3,8 @@
 #include "autograd/base/random.hpp"
 #include "autograd/tensor.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -22,6 +24,18 @@ inline Reals draw(std::size_t n, std::uint64_t seed, double factor = 1) {
   Reals values(n);
   for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<Real>(factor * stream.normal(i));
   return values;
+}
+
+using Longs = std::vector<long double>;
+
+/// The largest error of an element of `a`, relative where `b` is more than 1; infinite for a NaN.
+inline double difference(const Reals& a, const Longs& b) {
+  double worst = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    const auto error = static_cast<double>(std::fabs(a[i] - b[i]) / std::max(1.0L, std::fabs(b[i])));
+    worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
+  }
+  return worst;
 }
 
 }  // namespace surd::test

@@ -15,21 +15,13 @@
 namespace surd {
 namespace {
 
+using test::difference;
 using test::draw;
 using test::eps;
 using test::longest;
+using test::Longs;
 using test::not_a_number;
 using test::Reals;
-using Longs = std::vector<long double>;
-
-double difference(const Reals& a, const Longs& b) {
-  double worst = 0;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    const auto error = static_cast<double>(std::fabs(a[i] - b[i]) / std::max(1.0L, std::fabs(b[i])));
-    worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
-  }
-  return worst;
-}
 
 Longs exact_softmax(const Reals& x) {
   const long double top = *std::max_element(x.begin(), x.end());
@@ -207,87 +199,6 @@ TEST_CASE("NaN reaches every element of its row, and no other") {
       CHECK(std::isnan(kernels::cross_entropy_row(x.data(), nullptr, n, 0, 0)));
       Reals gradient(n);
       CHECK(std::isnan(kernels::cross_entropy_row(x.data(), gradient.data(), n, 0, Real(0.1))));
-    }
-  }
-}
-
-TEST_CASE("layer_norm rows") {
-  const Real epsilon = Real(0.01);
-  for (std::size_t n = 1; n <= longest; ++n) {
-    CAPTURE(n);
-    const std::size_t rows = 2;
-    const Reals x = draw(rows * n, 1, 2), gain = draw(n, 2), bias = draw(n, 3), dy = draw(rows * n, 4);
-    Reals y(rows * n), means(rows), inverse(rows), dx(rows * n, test::not_a_number), sum(rows * n, 4), dgain(n, 5),
-        dbias(n, 6);
-    kernels::layer_norm(x.data(), gain.data(), bias.data(), epsilon, y.data(), means.data(), inverse.data(), rows, n);
-    kernels::layer_norm_backward(dy.data(), gain.data(), x.data(), means.data(), inverse.data(), 0, dx.data(),
-                                 dgain.data(), dbias.data(), rows, n);
-    kernels::layer_norm_backward(dy.data(), gain.data(), x.data(), means.data(), inverse.data(), 1, sum.data(), nullptr,
-                                 nullptr, rows, n);
-    Longs exact_y, exact_dx, exact_sum, exact_dgain(n, 5), exact_dbias(n, 6);
-    for (std::size_t r = 0; r < rows; ++r) {
-      long double mean = 0, variance = 0, mean_g = 0, mean_gh = 0;
-      for (std::size_t j = 0; j < n; ++j) mean += static_cast<long double>(x[r * n + j]) / n;
-      for (std::size_t j = 0; j < n; ++j) variance += std::pow(x[r * n + j] - mean, 2) / n;
-      const long double scale = 1 / std::sqrt(variance + epsilon);
-      Longs h, g;
-      for (std::size_t j = 0; j < n; ++j) {
-        h.push_back((x[r * n + j] - mean) * scale);
-        g.push_back(static_cast<long double>(dy[r * n + j]) * gain[j]);
-        exact_y.push_back(h[j] * gain[j] + bias[j]);
-        exact_dgain[j] += dy[r * n + j] * h[j];
-        exact_dbias[j] += dy[r * n + j];
-        mean_g += g[j] / n;
-        mean_gh += g[j] * h[j] / n;
-      }
-      for (std::size_t j = 0; j < n; ++j) exact_dx.push_back(scale * (g[j] - mean_g - h[j] * mean_gh));
-    }
-    for (const long double d : exact_dx) exact_sum.push_back(4 + d);
-    CHECK(difference(y, exact_y) < 40 * eps);
-    CHECK(difference(dx, exact_dx) < 100 * eps);
-    CHECK(difference(sum, exact_sum) < 100 * eps);
-    CHECK(difference(dgain, exact_dgain) < 40 * eps);
-    CHECK(difference(dbias, exact_dbias) < 8 * eps);
-    Reals again = dx;
-    kernels::layer_norm_backward(dy.data(), gain.data(), x.data(), means.data(), inverse.data(), 0, nullptr, nullptr,
-                                 nullptr, rows, n);
-    CHECK(again == dx);
-  }
-}
-
-TEST_CASE("rms_norm rows") {
-  const Real epsilon = Real(0.01);
-  for (std::size_t n = 1; n <= longest; ++n) {
-    CAPTURE(n);
-    const std::size_t rows = 2;
-    const Reals x = draw(rows * n, 1, 2), gain = draw(n, 2), dy = draw(rows * n, 4), ones(n, 1);
-    for (const bool with_gain : {true, false}) {
-      const Real* weights = with_gain ? gain.data() : nullptr;
-      const Reals& factor = with_gain ? gain : ones;
-      Reals y(rows * n), inverse(rows), dx(rows * n, test::not_a_number), sum(rows * n, 4), dgain(n, 5);
-      kernels::rms_norm(x.data(), weights, epsilon, y.data(), inverse.data(), rows, n);
-      kernels::rms_norm_backward(dy.data(), weights, x.data(), inverse.data(), 0, dx.data(), dgain.data(), rows, n);
-      kernels::rms_norm_backward(dy.data(), weights, x.data(), inverse.data(), 1, sum.data(), nullptr, rows, n);
-      Longs exact_y, exact_dx, exact_sum, exact_dgain(n, 5);
-      for (std::size_t r = 0; r < rows; ++r) {
-        long double square = 0, mean_gh = 0;
-        for (std::size_t j = 0; j < n; ++j) square += std::pow(static_cast<long double>(x[r * n + j]), 2) / n;
-        const long double scale = 1 / std::sqrt(square + epsilon);
-        for (std::size_t j = 0; j < n; ++j) {
-          const long double h = x[r * n + j] * scale;
-          exact_y.push_back(h * factor[j]);
-          exact_dgain[j] += dy[r * n + j] * h;
-          mean_gh += static_cast<long double>(dy[r * n + j]) * factor[j] * h / n;
-        }
-        for (std::size_t j = 0; j < n; ++j)
-          exact_dx.push_back(scale *
-                             (static_cast<long double>(dy[r * n + j]) * factor[j] - x[r * n + j] * scale * mean_gh));
-      }
-      CHECK(difference(y, exact_y) < 16 * eps);
-      for (const long double d : exact_dx) exact_sum.push_back(4 + d);
-      CHECK(difference(dx, exact_dx) < 60 * eps);
-      CHECK(difference(sum, exact_sum) < 60 * eps);
-      CHECK(difference(dgain, exact_dgain) < 16 * eps);
     }
   }
 }

@@ -21,5 +21,6 @@ surd_tests(autograd
     dropout_kernels_test.cpp
     gemm_test.cpp
     kernels_test.cpp
+    norm_kernels_test.cpp
     ops_value_test.cpp
     row_kernels_test.cpp)
