@@ -126,12 +126,14 @@ void log_softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size
 
 namespace {
 
-/// Calls f(first row, count) for `most` rows at a time, and then for one at a time. Each step of a row waits for the
-/// one before, so that several rows by turns take less time than one after the other.
+/// Calls f(first row, count) for `most` rows of n at a time, and then for one at a time. Each step of a row waits for
+/// the one before, so that several rows by turns take less time than one after the other. Longer rows take more,
+/// because the processor fetches ahead what follows in memory, but not of so many at once.
 template <std::size_t most, class F>
-void by_turns(std::size_t rows, F f) {
+void by_turns(std::size_t rows, std::size_t n, F f) {
+  constexpr std::size_t longest = 256 / sizeof(Real);
   std::size_t r = 0;
-  for (; r + most <= rows; r += most) f(r, std::integral_constant<std::size_t, most>());
+  for (; n <= longest && r + most <= rows; r += most) f(r, std::integral_constant<std::size_t, most>());
   for (; r < rows; ++r) f(r, std::integral_constant<std::size_t, 1>());
 }
 
@@ -219,7 +221,7 @@ void norm_backward_by_turns(const Real* dy, const Real* gain, const Real* x, con
 template <bool centred>
 void norm(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real* y, Real* mean, Real* inverse_deviation,
           std::size_t rows, std::size_t n) {
-  by_turns<fold_size>(rows, [&](std::size_t r, auto count) {
+  by_turns<fold_size>(rows, n, [&](std::size_t r, auto count) {
     norm_by_turns<centred, count.value>(x + r * n, gain, bias, epsilon, y + r * n, centred ? mean + r : nullptr,
                                         inverse_deviation + r, n);
   });
@@ -228,7 +230,7 @@ void norm(const Real* x, const Real* gain, const Real* bias, Real epsilon, Real*
 template <bool centred>
 void norm_backward(const Real* dy, const Real* gain, const Real* x, const Real* mean, const Real* inverse_deviation,
                    Real beta, Real* dx, Real* dgain, Real* dbias, std::size_t rows, std::size_t n) {
-  by_turns<many_registers ? fold_size : 2>(rows, [&](std::size_t r, auto count) {
+  by_turns<many_registers ? fold_size : 2>(rows, n, [&](std::size_t r, auto count) {
     norm_backward_by_turns<centred, count.value>(dy + r * n, gain, x + r * n, centred ? mean + r : nullptr,
                                                  inverse_deviation + r, beta, dx != nullptr ? dx + r * n : nullptr,
                                                  dgain, dbias, n);

@@ -109,7 +109,7 @@ struct NormResults {
 TEST_CASE("a row of a norm has the bits of one alone, whatever the rows beside it are") {
   constexpr std::size_t rows = 9;
   for (const bool centred : {true, false})
-    for (const std::size_t n : {1, 7, 8, 9, 15, 16, 17, 70})
+    for (const std::size_t n : {1, 7, 8, 9, 15, 16, 17, 33, 64, 70})
       for (const Real beta : {Real(0), Real(1), Real(0.5)})
         for (const bool scaled : {true, false}) {
           CAPTURE(n);
