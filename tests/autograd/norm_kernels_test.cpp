@@ -101,7 +101,7 @@ TEST_CASE("rms_norm rows") {
   }
 }
 
-/// What a norm and its gradient give of `rows` rows from number `first` on, with a number behind each that must stay.
+/// What a norm and its gradient give, with a number behind each that must stay.
 struct NormResults {
   Reals y, mean, inverse, dx;
 };
