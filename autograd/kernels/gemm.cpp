@@ -61,6 +61,7 @@ constexpr std::size_t panels_to_pack_a_of_one_set = 8;
 /// Strips are not cut lower than this for the sake of a cache: 8 x 2 sums keep two multipliers busy.
 constexpr std::size_t low_tile_rows = std::min<std::size_t>(8, tile_rows);
 constexpr std::size_t panel = 2 * lanes;
+constexpr std::size_t cache_line = 64 / sizeof(Real);
 
 /// Of k: a strip of A stays in an L1 cache. Of a transposed A, which may be packed for each block of columns of B,
 /// shorter ones where that lets twice as many columns fit the L2 cache.
@@ -83,20 +84,28 @@ struct Strip : Product {
   bool b_packed = false;
 };
 
+/// The strip of A below. While one strip is multiplied, the next is fetched into the L2 cache: all tiles fetch the same
+/// share, a pair of cache lines at a time, as more at once would wait for each other.
+struct NextStrip {
+  const Real* row;
+  std::size_t column;  // of the line that comes next
+  std::size_t pairs;   // for each tile
+};
+
 /// The tile of `rows` x `width` registers: c = alpha a b + beta c. `partial`: the last register has but `last` columns.
 /// `pack`: the panel of B is packed to b_copy on the way.
 template <bool transpose_a, std::size_t rows, bool pack, std::size_t width, bool partial>
 SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t ldb, Real* b_copy, std::size_t last,
-                                     const Real* bias, Real* c) {
+                                     const Real* bias, Real* c, NextStrip& below) {
   const Part part(last);
   const auto load = [&](const Real* x, std::size_t j) SURD_INLINE {
     return partial && j + 1 == width ? part.load(x + j * lanes) : Batch::load_unaligned(x + j * lanes);
   };
-  // In a step C is seldom in a cache: while one strip is computed, the strip below is fetched into the L2 cache. What
-  // stands below the last one is fetched in vain, wherever that is: an address is enough.
-  const Real* const below = c + rows * s.ldc;
+  // In a step C is seldom in a cache, either. What stands below the last strip is fetched in vain, wherever that is: an
+  // address is enough.
+  const Real* const c_below = c + rows * s.ldc;
   unroll<rows>([&](auto i) SURD_INLINE {
-    unroll<width>([&](auto j) SURD_INLINE { __builtin_prefetch(below + i * s.ldc + j * lanes, 0, 2); });
+    unroll<width>([&](auto j) SURD_INLINE { __builtin_prefetch(c_below + i * s.ldc + j * lanes, 0, 2); });
   });
 
   Batch sum[rows][width];  // in registers, as every index is a constant
@@ -123,10 +132,22 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
       unroll<width>([&](auto j) SURD_INLINE { sum[i][j] = xsimd::fma(x, y[j], sum[i][j]); });
     });
   };
+  NextStrip next = below;  // a copy stays in registers
+  const auto fetch = [&]() SURD_INLINE {
+    __builtin_prefetch(next.row + next.column, 0, 2);
+    next.column += cache_line;
+    const bool row_ends = transpose_a || next.column >= s.k;  // no branch: the processor would foretell it wrong
+    next.row += row_ends ? lda : 0;
+    next.column = row_ends ? 0 : next.column;
+  };
   std::size_t l = 0;
-  for (; l + steps_unrolled <= s.k; l += steps_unrolled)
+  for (; l + steps_unrolled <= s.k; l += steps_unrolled) {
+    if (next.pairs > 0) fetch(), fetch(), --next.pairs;
     unroll<steps_unrolled>([&](auto ahead) SURD_INLINE { step(l + ahead); });
+  }
   for (; l < s.k; ++l) step(l);
+  below.row = next.row;
+  below.column = next.column;
 
   const auto store = [&](auto value) SURD_INLINE {
     unroll<rows>([&](auto i) SURD_INLINE {
@@ -153,10 +174,15 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
 
 template <bool transpose_a, std::size_t rows, bool pack>
 void multiply(const Strip& s) {
+  const bool a_packed = transpose_a && s.lda == rows;  // or there is nothing below
+  const std::size_t lines = a_packed ? 0 : transpose_a ? s.k : rows * ((s.k + cache_line - 1) / cache_line);
+  const std::size_t tiles = (s.n + panel - 1) / panel;
+  // A row of a strip of a transposed A is a line that this strip has read, too, or the one that its last element is in.
+  NextStrip below{s.a + (transpose_a ? 2 * rows - 1 : rows * s.lda), 0, (lines + 2 * tiles - 1) / (2 * tiles)};
   const auto tile = [&](auto kernel, std::size_t j, std::size_t width, std::size_t last) SURD_INLINE {
     const std::size_t packed = j * packed_rows(s.k);
     kernel(s, s.b + (s.b_packed ? packed : j), s.b_packed ? width : s.ldb, pack ? s.b_copy + packed : nullptr, last,
-           s.bias == nullptr ? nullptr : s.bias + j, s.c + j);
+           s.bias == nullptr ? nullptr : s.bias + j, s.c + j, below);
   };
   std::size_t j = 0;
   for (; j + panel <= s.n; j += panel) tile(micro_kernel<transpose_a, rows, pack, 2, false>, j, panel, lanes);
