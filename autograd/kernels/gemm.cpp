@@ -27,7 +27,8 @@
 //                                             rest, but for one that packs B
 //         pack the strip of A                 if it is transposed and enough panels read it, fewer if its rows share a
 //                                             set, so many strips together as fill a quarter of the L2 cache
-//         for each panel of two registers     micro-kernel: a tile of C plus strip times panel
+//         for each panel of two registers     micro-kernel: a tile of C plus strip times panel; meanwhile a part of the
+//                                             next strip of A, if it is not packed, is fetched into the L2 cache
 //
 // The micro-kernel holds up to 13 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
 // each of the strip's elements, broadcast from A itself or from its packed strip. A packed panel holds two registers
@@ -61,7 +62,7 @@ constexpr std::size_t panels_to_pack_a_of_one_set = 8;
 /// Strips are not cut lower than this for the sake of a cache: 8 x 2 sums keep two multipliers busy.
 constexpr std::size_t low_tile_rows = std::min<std::size_t>(8, tile_rows);
 constexpr std::size_t panel = 2 * lanes;
-constexpr std::size_t cache_line = 64 / sizeof(Real);
+constexpr std::size_t cache_line = 64 / sizeof(Real);  // elements
 
 /// Of k: a strip of A stays in an L1 cache. Of a transposed A, which may be packed for each block of columns of B,
 /// shorter ones where that lets twice as many columns fit the L2 cache.
@@ -82,30 +83,32 @@ std::size_t packed_rows(std::size_t k) { return k | 1; }
 struct Strip : Product {
   Real* b_copy;  // where B is packed to by the strip that packs it
   bool b_packed = false;
+  std::size_t rows_below = 0;  // of the strip below, where it is fetched
 };
 
-/// The strip of A below. While one strip is multiplied, the next is fetched into the L2 cache: all tiles fetch the same
-/// share, a pair of cache lines at a time, as more at once would wait for each other.
+/// What is left to fetch of the strip of A below. In a training step A is often in no cache, so while one strip is
+/// multiplied the next is brought into the L2 cache, two cache lines with every few steps of k: more at once would wait
+/// for each other.
 struct NextStrip {
   const Real* row;
-  std::size_t column;  // of the line that comes next
-  std::size_t pairs;   // for each tile
+  std::size_t column;  // of the row, where the next line begins
+  std::size_t pairs;   // of lines
 };
 
 /// The tile of `rows` x `width` registers: c = alpha a b + beta c. `partial`: the last register has but `last` columns.
 /// `pack`: the panel of B is packed to b_copy on the way.
 template <bool transpose_a, std::size_t rows, bool pack, std::size_t width, bool partial>
 SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t ldb, Real* b_copy, std::size_t last,
-                                     const Real* bias, Real* c, NextStrip& below) {
+                                     const Real* bias, Real* c, NextStrip& next_strip) {
   const Part part(last);
   const auto load = [&](const Real* x, std::size_t j) SURD_INLINE {
     return partial && j + 1 == width ? part.load(x + j * lanes) : Batch::load_unaligned(x + j * lanes);
   };
-  // In a step C is seldom in a cache, either. What stands below the last strip is fetched in vain, wherever that is: an
-  // address is enough.
-  const Real* const c_below = c + rows * s.ldc;
+  // C is seldom in a cache, either: while one strip is computed, the rows of C below are fetched. Below the last strip
+  // that is in vain, wherever it is: an address is enough.
+  const Real* const below = c + rows * s.ldc;
   unroll<rows>([&](auto i) SURD_INLINE {
-    unroll<width>([&](auto j) SURD_INLINE { __builtin_prefetch(c_below + i * s.ldc + j * lanes, 0, 2); });
+    unroll<width>([&](auto j) SURD_INLINE { __builtin_prefetch(below + i * s.ldc + j * lanes, 0, 2); });
   });
 
   Batch sum[rows][width];  // in registers, as every index is a constant
@@ -132,11 +135,11 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
       unroll<width>([&](auto j) SURD_INLINE { sum[i][j] = xsimd::fma(x, y[j], sum[i][j]); });
     });
   };
-  NextStrip next = below;  // a copy stays in registers
+  NextStrip next = next_strip;  // a copy, which stays in registers
   const auto fetch = [&]() SURD_INLINE {
     __builtin_prefetch(next.row + next.column, 0, 2);
     next.column += cache_line;
-    const bool row_ends = transpose_a || next.column >= s.k;  // no branch: the processor would foretell it wrong
+    const bool row_ends = transpose_a || next.column >= s.k;  // no branch: it would be predicted wrong
     next.row += row_ends ? lda : 0;
     next.column = row_ends ? 0 : next.column;
   };
@@ -146,8 +149,7 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
     unroll<steps_unrolled>([&](auto ahead) SURD_INLINE { step(l + ahead); });
   }
   for (; l < s.k; ++l) step(l);
-  below.row = next.row;
-  below.column = next.column;
+  next_strip = next;
 
   const auto store = [&](auto value) SURD_INLINE {
     unroll<rows>([&](auto i) SURD_INLINE {
@@ -174,15 +176,15 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
 
 template <bool transpose_a, std::size_t rows, bool pack>
 void multiply(const Strip& s) {
-  const bool a_packed = transpose_a && s.lda == rows;  // or there is nothing below
-  const std::size_t lines = a_packed ? 0 : transpose_a ? s.k : rows * ((s.k + cache_line - 1) / cache_line);
-  const std::size_t tiles = (s.n + panel - 1) / panel;
-  // A row of a strip of a transposed A is a line that this strip has read, too, or the one that its last element is in.
-  NextStrip below{s.a + (transpose_a ? 2 * rows - 1 : rows * s.lda), 0, (lines + 2 * tiles - 1) / (2 * tiles)};
+  const std::size_t lines_of_row = (s.k + cache_line - 1) / cache_line;
+  const std::size_t lines = s.rows_below == 0 ? 0 : transpose_a ? s.k : s.rows_below * lines_of_row;
+  // Of a row of a transposed A the line of the strip's last element: what stands before it is mostly in the line that
+  // is read now.
+  NextStrip next{s.a + (transpose_a ? rows + s.rows_below - 1 : rows * s.lda), 0, (lines + 1) / 2};
   const auto tile = [&](auto kernel, std::size_t j, std::size_t width, std::size_t last) SURD_INLINE {
     const std::size_t packed = j * packed_rows(s.k);
     kernel(s, s.b + (s.b_packed ? packed : j), s.b_packed ? width : s.ldb, pack ? s.b_copy + packed : nullptr, last,
-           s.bias == nullptr ? nullptr : s.bias + j, s.c + j, below);
+           s.bias == nullptr ? nullptr : s.bias + j, s.c + j, next);
   };
   std::size_t j = 0;
   for (; j + panel <= s.n; j += panel) tile(micro_kernel<transpose_a, rows, pack, 2, false>, j, panel, lanes);
@@ -332,6 +334,7 @@ void multiply(bool transpose_a, bool transpose_b, const Product& p, const Caches
           s.a = a_copy;
         }
         if (pack_a) s.lda = height;
+        s.rows_below = pack_a || i + 1 == strips.count() ? 0 : strips.height(i + 1);
         const bool pack = strip_packs_b && i == 0;
         (pack ? packing : strip_kernels[transpose_a][height - 1])(s);
         if (pack) use_packed_b();
