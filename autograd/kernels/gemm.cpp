@@ -25,8 +25,8 @@
 //       for each strip of rows of C           at most as high as a tile, lower if the rows of A share sets of an
 //                                             L1 cache with too few ways; all about equally high, without a narrow
 //                                             rest, but for one that packs B
-//         pack the strip of A                 if it is transposed and enough panels read it, fewer if its rows share
-//                                             few sets, so many strips together as fill a quarter of the L2 cache
+//         pack the strip of A                 if it is transposed and enough panels read it, fewer if its rows share a
+//                                             set, so many strips together as fill a quarter of the L2 cache
 //         for each panel of two registers     micro-kernel: a tile of C plus strip times panel; meanwhile a part of the
 //                                             next strip of A, if it is not packed, is fetched into the L2 cache
 //
@@ -49,7 +49,7 @@ constexpr std::size_t steps_unrolled = 4;        // of k: elements of A are load
 constexpr std::size_t rows_fetched_ahead = 16;   // of B by the strip that packs it, and of a transposed A
 constexpr bool fetch_transposed_a = true;
 constexpr std::size_t panels_to_pack_a = std::numeric_limits<std::size_t>::max();  // at least, of a transposed A
-constexpr std::size_t apart_in_few_sets = 4096;  // bytes: rows so far apart share so few sets that packing pays early
+constexpr std::size_t panels_to_pack_a_of_one_set = 4;
 #else
 constexpr std::size_t tile_rows = 6;             // of 16 registers, 12 hold sums
 constexpr std::size_t longest_block_of_k = 512;  // 12 KB; longer ones are no faster
@@ -57,11 +57,10 @@ constexpr std::size_t steps_unrolled = 1;        // with more a sum is spilled, 
 constexpr std::size_t rows_fetched_ahead = 32;   // of B; a row is multiplied in half the time
 constexpr bool fetch_transposed_a = false;       // if several panels read it, it is packed
 constexpr std::size_t panels_to_pack_a = 12;     // at least: several strips share a cache line
-constexpr std::size_t apart_in_few_sets = 2048;
+constexpr std::size_t panels_to_pack_a_of_one_set = 8;
 #endif
 /// Strips are not cut lower than this for the sake of a cache: 8 x 2 sums keep two multipliers busy.
 constexpr std::size_t low_tile_rows = std::min<std::size_t>(8, tile_rows);
-constexpr std::size_t panels_to_pack_a_of_few_sets = 4;
 constexpr std::size_t panel = 2 * lanes;
 constexpr std::size_t cache_line = 64 / sizeof(Real);  // elements
 
@@ -297,8 +296,8 @@ void multiply(bool transpose_a, bool transpose_b, const Product& p, const Caches
   // more rows than a set has ways stays there; where two sets share them, half the ways are left to B and C. A
   // transposed A is packed instead, if enough panels read it.
   const auto rows_apart_by = [&](std::size_t bytes) { return p.lda * sizeof(Real) % bytes == 0; };
-  const bool pack_a = transpose_a && n_block / panel >= (rows_apart_by(apart_in_few_sets) ? panels_to_pack_a_of_few_sets
-                                                                                          : panels_to_pack_a);
+  const bool pack_a =
+      transpose_a && n_block / panel >= (rows_apart_by(4096) ? panels_to_pack_a_of_one_set : panels_to_pack_a);
   const std::size_t tallest =
       !transpose_a && rows_apart_by(2048) ? std::clamp(caches.l1_ways, low_tile_rows, tile_rows) : tile_rows;
   const std::size_t strips_to_pack = p.k * p.n < l2_size ? strips_to_pack_b : strips_to_pack_large_b;

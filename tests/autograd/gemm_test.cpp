@@ -126,7 +126,6 @@ TEST_CASE("the kernel is exact across its blocks") {
     CHECK(wrong_turns({false, false, 29, 128, 1024, 1, 0, 0, caches}) == 0);
     CHECK(wrong_turns({false, false, 1024, 128, 33, 1, 0, 0, caches}) == 0);
     CHECK(wrong_turns({false, false, 1024, 24 * kernels::lanes + 3, 300, 1, 0, 0, {ways, 0}}) == 0);
-    CHECK(wrong_turns({false, false, 2048 / sizeof(Real), 8 * kernels::lanes + 3, 300, 1, 0, 0, caches}) == 0);
     CHECK(wrong_turns({false, false, 86, 3 * kernels::lanes + 5, 1024, 2, 1, 0, caches}) == 0);
     CHECK(wrong_turns({false, false, 105, 3 * kernels::lanes, 2048 / sizeof(Real), 1, 0, 0, caches}) == 0);
     CHECK(wrong_turns({false, false, 86, 37, 600, 1, 1, 4096 / sizeof(Real) - 600 % (4096 / sizeof(Real)), caches}) ==
