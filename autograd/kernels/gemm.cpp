@@ -2,6 +2,7 @@
 
 #include "autograd/kernels/elementwise.hpp"
 #include "autograd/kernels/few_rows.hpp"
+#include "autograd/kernels/gemm_blocks.hpp"
 #include "autograd/kernels/simd.hpp"
 #include "autograd/kernels/transpose.hpp"
 
@@ -19,16 +20,19 @@
 //
 //   for each block of columns of C            so that a block of B fills half of the L2 cache
 //     for each block of k                     the inner axis
-//       pack the block of B                   if it is transposed; else the first strip packs it while it reads it,
-//                                             if so many strips read it that this pays: fewer if B does not fit an
-//                                             L2 cache
-//       for each strip of rows of C           at most as high as a tile, lower if the rows of A share sets of an
-//                                             L1 cache with too few ways; all about equally high, without a narrow
-//                                             rest, but for one that packs B
-//         pack the strip of A                 if it is transposed and enough panels read it, fewer if its rows share a
-//                                             set, so many strips together as fill a quarter of the L2 cache
-//         for each panel of two registers     micro-kernel: a tile of C plus strip times panel; meanwhile a part of the
-//                                             next strip of A, if it is not packed, is fetched into the L2 cache
+//       for each piece of the block of B      all of it; or if the block of A stays in the L2 cache and B is not
+//                                             smaller, as much of B as fits an L1 cache
+//         pack the piece                      if it is transposed; else the first strip packs it while it reads it, if
+//                                             so many strips read it that this pays: fewer if B does not fit an L2
+//                                             cache
+//         for each strip of rows of C         at most as high as a tile, lower if the rows of A share sets of an L1
+//                                             cache with too few ways; all about equally high, without a narrow rest,
+//                                             but for one that packs B
+//           pack the strip of A               if it is transposed and enough panels read it, fewer if its rows share
+//                                             a set, so many strips together as fill a quarter of the L2 cache
+//           for each panel of two registers   micro-kernel: a tile of C plus strip times panel; meanwhile a part of
+//                                             what comes next is fetched into the L2 cache: the strip of A below, or
+//                                             if A is there already, the next piece of B
 //
 // The micro-kernel holds up to 13 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
 // each of the strip's elements, broadcast from A itself or from its packed strip. A packed panel holds two registers
@@ -48,6 +52,7 @@ constexpr std::size_t longest_block_of_k = 384;  // a strip of A takes 20 KB
 constexpr std::size_t steps_unrolled = 4;        // of k: elements of A are loaded earlier
 constexpr std::size_t rows_fetched_ahead = 16;   // of B by the strip that packs it, and of a transposed A
 constexpr bool fetch_transposed_a = true;
+constexpr bool fetch_c_by_rows = true;  // one with every few steps; all at once, they would wait for each other
 constexpr std::size_t panels_to_pack_a = std::numeric_limits<std::size_t>::max();  // at least, of a transposed A
 constexpr std::size_t panels_to_pack_a_of_one_set = 4;
 #else
@@ -55,6 +60,7 @@ constexpr std::size_t tile_rows = 6;             // of 16 registers, 12 hold sum
 constexpr std::size_t longest_block_of_k = 512;  // 12 KB; longer ones are no faster
 constexpr std::size_t steps_unrolled = 1;        // with more a sum is spilled, and each step waits for it
 constexpr std::size_t rows_fetched_ahead = 32;   // of B; a row is multiplied in half the time
+constexpr bool fetch_c_by_rows = false;          // the lines are few
 constexpr bool fetch_transposed_a = false;       // if several panels read it, it is packed
 constexpr std::size_t panels_to_pack_a = 12;     // at least: several strips share a cache line
 constexpr std::size_t panels_to_pack_a_of_one_set = 8;
@@ -78,28 +84,39 @@ static_assert(strips_to_pack_b >= 2 && strips_to_pack_large_b >= 2, "others foll
 /// Rows that a packed panel takes for k of them: an odd number, or all panels could begin in one cache set.
 std::size_t packed_rows(std::size_t k) { return k | 1; }
 
-/// A strip of rows of C for one block of k. Packed panels of B stand one behind the other; alpha is 1 and beta 0 where
+/// Cache lines of a matrix, row by row, that are fetched while others are multiplied. In a training step a matrix is
+/// often in no cache near; two lines with every few steps of k cost nothing, where more at once would wait for each
+/// other.
+struct Ahead {
+  const Real* row = nullptr;
+  std::size_t column = 0;  // of the row, where the next line begins
+  std::size_t pairs = 0;   // of lines
+  std::size_t columns = 0, stride = 0;
+};
+
+/// One of `parts` about equal parts of a matrix [rows, columns].
+Ahead part_ahead(const Real* matrix, std::size_t rows, std::size_t columns, std::size_t stride, std::size_t part,
+                 std::size_t parts) {
+  const std::size_t lines_of_row = (columns + cache_line - 1) / cache_line, pairs = (rows * lines_of_row + 1) / 2;
+  if (pairs == 0) return {};
+  const std::size_t longest = (pairs + parts - 1) / parts, begin = std::min(pairs, part * longest);
+  return {matrix + 2 * begin / lines_of_row * stride, 2 * begin % lines_of_row * cache_line,
+          std::min(longest, pairs - begin), columns, stride};
+}
+
+/// A strip of rows of C for one piece of B. Packed panels of B stand one behind the other; alpha is 1 and beta 0 where
 /// the positive part is stored, which is once the sums are complete, and alpha is 1 where they begin with a bias.
 struct Strip : Product {
   Real* b_copy;  // where B is packed to by the strip that packs it
   bool b_packed = false;
-  std::size_t rows_below = 0;  // of the strip below, where it is fetched
-};
-
-/// What is left to fetch of the strip of A below. In a training step A is often in no cache, so while one strip is
-/// multiplied the next is brought into the L2 cache, two cache lines with every few steps of k: more at once would wait
-/// for each other.
-struct NextStrip {
-  const Real* row;
-  std::size_t column;  // of the row, where the next line begins
-  std::size_t pairs;   // of lines
+  Ahead ahead;
 };
 
 /// The tile of `rows` x `width` registers: c = alpha a b + beta c. `partial`: the last register has but `last` columns.
 /// `pack`: the panel of B is packed to b_copy on the way.
 template <bool transpose_a, std::size_t rows, bool pack, std::size_t width, bool partial>
 SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t ldb, Real* b_copy, std::size_t last,
-                                     const Real* bias, Real* c, NextStrip& next_strip) {
+                                     const Real* bias, Real* c, Ahead& ahead) {
   const Part part(last);
   const auto load = [&](const Real* x, std::size_t j) SURD_INLINE {
     return partial && j + 1 == width ? part.load(x + j * lanes) : Batch::load_unaligned(x + j * lanes);
@@ -107,9 +124,10 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
   // C is seldom in a cache, either: while one strip is computed, the rows of C below are fetched. Below the last strip
   // that is in vain, wherever it is: an address is enough.
   const Real* const below = c + rows * s.ldc;
-  unroll<rows>([&](auto i) SURD_INLINE {
+  const auto fetch_below = [&](std::size_t i) SURD_INLINE {
     unroll<width>([&](auto j) SURD_INLINE { __builtin_prefetch(below + i * s.ldc + j * lanes, 0, 2); });
-  });
+  };
+  if (!fetch_c_by_rows) unroll<rows>([&](auto i) SURD_INLINE { fetch_below(i); });
 
   Batch sum[rows][width];  // in registers, as every index is a constant
   unroll<width>([&](auto j) SURD_INLINE {
@@ -135,21 +153,22 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
       unroll<width>([&](auto j) SURD_INLINE { sum[i][j] = xsimd::fma(x, y[j], sum[i][j]); });
     });
   };
-  NextStrip next = next_strip;  // a copy, which stays in registers
+  Ahead next = ahead;  // a copy, which stays in registers
   const auto fetch = [&]() SURD_INLINE {
     __builtin_prefetch(next.row + next.column, 0, 2);
     next.column += cache_line;
-    const bool row_ends = transpose_a || next.column >= s.k;  // no branch: it would be predicted wrong
-    next.row += row_ends ? lda : 0;
+    const bool row_ends = next.column >= next.columns;  // no branch: it would be predicted wrong
+    next.row += row_ends ? next.stride : 0;
     next.column = row_ends ? 0 : next.column;
   };
   std::size_t l = 0;
   for (; l + steps_unrolled <= s.k; l += steps_unrolled) {
     if (next.pairs > 0) fetch(), fetch(), --next.pairs;
+    if (fetch_c_by_rows && l < rows * steps_unrolled) fetch_below(l / steps_unrolled);
     unroll<steps_unrolled>([&](auto ahead) SURD_INLINE { step(l + ahead); });
   }
   for (; l < s.k; ++l) step(l);
-  next_strip = next;
+  ahead = next;
 
   const auto store = [&](auto value) SURD_INLINE {
     unroll<rows>([&](auto i) SURD_INLINE {
@@ -176,11 +195,7 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
 
 template <bool transpose_a, std::size_t rows, bool pack>
 void multiply(const Strip& s) {
-  const std::size_t lines_of_row = (s.k + cache_line - 1) / cache_line;
-  const std::size_t lines = s.rows_below == 0 ? 0 : transpose_a ? s.k : s.rows_below * lines_of_row;
-  // Of a row of a transposed A the line of the strip's last element: what stands before it is mostly in the line that
-  // is read now.
-  NextStrip next{s.a + (transpose_a ? rows + s.rows_below - 1 : rows * s.lda), 0, (lines + 1) / 2};
+  Ahead next = s.ahead;
   const auto tile = [&](auto kernel, std::size_t j, std::size_t width, std::size_t last) SURD_INLINE {
     const std::size_t packed = j * packed_rows(s.k);
     kernel(s, s.b + (s.b_packed ? packed : j), s.b_packed ? width : s.ldb, pack ? s.b_copy + packed : nullptr, last,
@@ -228,40 +243,9 @@ Real* memory(std::size_t size) {
   return block.data();
 }
 
-std::size_t round_up(std::size_t x, std::size_t unit) { return (x + unit - 1) / unit * unit; }
-
-/// How long blocks are if `whole` is cut into about equal ones of at most `longest`, a multiple of `unit`.
-std::size_t block_length(std::size_t whole, std::size_t longest, std::size_t unit) {
-  if (whole <= longest) return whole;
-  const std::size_t parts = (whole + longest - 1) / longest;
-  return round_up((whole + parts - 1) / parts, unit);
-}
-
 constexpr std::size_t tile_registers = (tile_rows + lanes - 1) / lanes;  // that a row of a packed strip takes
 
 std::size_t packed_strip(std::size_t height, std::size_t k) { return height * k + tile_registers * lanes; }
-
-/// The rows of C, cut into strips: one of `first_height` < m rows, if that is not 0, then some about equally high.
-class Strips {
- public:
-  Strips(std::size_t m, std::size_t first_height, std::size_t tallest)
-      : first_height_(first_height),
-        before_(first_height > 0 ? 1 : 0),
-        equal_((m - first_height + tallest - 1) / tallest),
-        rows_((m - first_height) / equal_),
-        higher_((m - first_height) % equal_) {}
-
-  std::size_t count() const { return before_ + equal_; }
-  std::size_t height(std::size_t i) const {
-    return i < before_ ? first_height_ : rows_ + (i - before_ < higher_ ? 1 : 0);
-  }
-  std::size_t begin(std::size_t i) const {
-    return i < before_ ? 0 : first_height_ + (i - before_) * rows_ + std::min(i - before_, higher_);
-  }
-
- private:
-  std::size_t first_height_, before_, equal_, rows_, higher_;
-};
 
 /// Packs strips first, first + 1, ... of a transposed A, row by row of A: element r of row l of a strip of height h
 /// stands at l h + r of it. A strip takes packed_strip(h, k), because registers are stored whole.
@@ -290,7 +274,11 @@ void multiply(bool transpose_a, bool transpose_b, const Product& p, const Caches
   if (transpose_b && !transpose_a && p.m <= few_rows(p.k)) return multiply_few_rows(p);
   const std::size_t l2_size = std::clamp<std::size_t>(caches.l2_size, 512 << 10, 2 << 20) / sizeof(Real);
   const std::size_t k_block = block_length(p.k, longest_block(transpose_a, p.n), 8);
-  const std::size_t n_block = block_length(p.n, std::max(panel, l2_size / 2 / k_block / panel * panel), panel);
+  const auto columns = [&](std::size_t size) { return std::max(panel, size / k_block / panel * panel); };
+  const std::size_t n_block = block_length(p.n, columns(l2_size / 2), panel);
+  // The larger matrix is then read once, and evenly: while a piece is multiplied, the next is fetched.
+  const bool a_stays = p.m <= p.n && p.m * k_block <= l2_size / 4;
+  const std::size_t n_piece = a_stays ? std::min(n_block, columns(caches.l1_size / sizeof(Real))) : n_block;
 
   // Rows of A a multiple of 4 KB apart begin in the same set of an L1 cache, and of 2 KB in one of two. A strip with no
   // more rows than a set has ways stays there; where two sets share them, half the ways are left to B and C. A
@@ -306,41 +294,57 @@ void multiply(bool transpose_a, bool transpose_b, const Product& p, const Caches
   const StripKernel packing = low ? low_packing_kernel : packing_kernels[transpose_a];
   const std::size_t packing_rows = low ? low_tile_rows : tile_rows;
   const Strips strips(p.m, strip_packs_b ? packing_rows : 0, tallest);
-  const std::size_t strips_at_once = std::min(strips.count(), l2_size / 4 / packed_strip(tile_rows, k_block));
-  const std::size_t b_size = transpose_b || strip_packs_b ? round_up(n_block, lanes) * packed_rows(k_block) : 0;
+  const std::size_t packing_strips = strip_packs_b ? 1 : 0;
+  const std::size_t strips_at_once =
+      a_stays ? strips.count() : std::min(strips.count(), l2_size / 4 / packed_strip(tile_rows, k_block));
+  const std::size_t b_size = transpose_b || strip_packs_b ? round_up(n_piece, lanes) * packed_rows(k_block) : 0;
   const std::size_t a_size = pack_a ? strips_at_once * packed_strip(tile_rows, k_block) : 0;
   const bool relu_at_once = p.relu && k_block == p.k;  // else the sums leave the registers before they are complete
   Real* const b_copy = memory(b_size + a_size);
   Real* const a_copy = b_copy + b_size;
-  for (std::size_t j = 0; j < p.n; j += n_block) {
-    for (std::size_t l = 0; l < p.k; l += k_block) {
-      Strip s{p, b_copy};
-      s.n = std::min(n_block, p.n - j);
-      s.k = std::min(k_block, p.k - l);
-      s.a += transpose_a ? l * p.lda : l;
-      s.b += transpose_b ? j * p.ldb + l : l * p.ldb + j;
-      s.c += j;
-      if (l > 0) s.beta = 1;
-      s.relu = relu_at_once;
-      s.bias = p.bias == nullptr || l > 0 ? nullptr : p.bias + j;
-      const auto use_packed_b = [&] { s.b = b_copy, s.b_packed = true; };
-      if (transpose_b) pack_panels(s.b, p.ldb, s.n, s.k, b_copy), use_packed_b();
-      const Real* const block = s.a;
-      for (std::size_t i = 0; i < strips.count(); ++i) {
-        const std::size_t height = strips.height(i);
-        if (pack_a && i % strips_at_once == 0) {
+  const auto part_of_b = [&](const Piece& x) { return p.b + (transpose_b ? x.j * p.ldb + x.l : x.l * p.ldb + x.j); };
+  const Pieces pieces(p.n, p.k, n_block, n_piece, k_block);
+  for (Piece piece = pieces.first(), next; piece.n > 0; piece = next) {
+    next = pieces.after(piece);
+    const bool a_is_new = piece.j == piece.block;
+    const auto part_of_next = [&](std::size_t part, std::size_t parts) {
+      return transpose_b ? part_ahead(part_of_b(next), next.n, next.k, p.ldb, part, parts)
+                         : part_ahead(part_of_b(next), next.k, next.n, p.ldb, part, parts);
+    };
+    Strip s{p, b_copy};
+    s.n = piece.n;
+    s.k = piece.k;
+    s.a += transpose_a ? piece.l * p.lda : piece.l;
+    s.b = part_of_b(piece);
+    s.c += piece.j;
+    if (piece.l > 0) s.beta = 1;
+    s.relu = relu_at_once;
+    s.bias = p.bias == nullptr || piece.l > 0 ? nullptr : p.bias + piece.j;
+    const auto use_packed_b = [&] { s.b = b_copy, s.b_packed = true; };
+    if (transpose_b) pack_panels(s.b, p.ldb, s.n, s.k, b_copy), use_packed_b();
+    const Real* const block = s.a;
+    for (std::size_t i = 0; i < strips.count(); ++i) {
+      const std::size_t height = strips.height(i);
+      const bool pack = i < packing_strips, last = i + 1 == strips.count();
+      if (pack_a && i % strips_at_once == 0) {
+        if (a_is_new)
           pack_strips(block + strips.begin(i), p.lda, strips, i, std::min(strips_at_once, strips.count() - i), s.k,
                       a_copy);
-          s.a = a_copy;
-        }
-        if (pack_a) s.lda = height;
-        s.rows_below = pack_a || i + 1 == strips.count() ? 0 : strips.height(i + 1);
-        const bool pack = strip_packs_b && i == 0;
-        (pack ? packing : strip_kernels[transpose_a][height - 1])(s);
-        if (pack) use_packed_b();
-        s.a += pack_a ? packed_strip(height, s.k) : transpose_a ? height : height * p.lda;
-        s.c += height * p.ldc;
+        s.a = a_copy;
       }
+      if (pack_a) s.lda = height;
+      s.ahead = {};
+      if (!a_is_new && !pack)
+        s.ahead = part_of_next(i - packing_strips, strips.count() - packing_strips);
+      else if (a_is_new && !pack_a && !last && transpose_a)
+        // Of a row the line of the strip's last element: what stands before it is mostly in the line that is read now.
+        s.ahead = part_ahead(s.a + height + strips.height(i + 1) - 1, s.k, 1, p.lda, 0, 1);
+      else if (a_is_new && !pack_a && !last)
+        s.ahead = part_ahead(s.a + height * p.lda, strips.height(i + 1), s.k, p.lda, 0, 1);
+      (pack ? packing : strip_kernels[transpose_a][height - 1])(s);
+      if (pack) use_packed_b();
+      s.a += pack_a ? packed_strip(height, s.k) : transpose_a ? height : height * p.lda;
+      s.c += height * p.ldc;
     }
   }
   for (std::size_t i = 0; p.relu && !relu_at_once && i < p.m; ++i) kernels::relu(p.c + i * p.ldc, p.c + i * p.ldc, p.n);
@@ -351,7 +355,7 @@ void multiply(bool transpose_a, bool transpose_b, const Product& p, const Caches
 const Caches& this_processors_caches() {
   static const Caches caches = [] {
     const auto known = [](int what) { return static_cast<std::size_t>(std::max(0L, sysconf(what))); };
-    return Caches{known(_SC_LEVEL1_DCACHE_ASSOC), known(_SC_LEVEL2_CACHE_SIZE)};
+    return Caches{known(_SC_LEVEL1_DCACHE_ASSOC), known(_SC_LEVEL1_DCACHE_SIZE), known(_SC_LEVEL2_CACHE_SIZE)};
   }();
   return caches;
 }

@@ -121,11 +121,11 @@ TEST_CASE("the kernel is exact across its blocks") {
   CHECK(wrong_turns({false, false, 31, 70, 1030, 2, 1, 1}) == 0);           // several blocks of k
   CHECK(wrong_turns({false, false, 15, 1100, 515, 1, Real(0.5), 3}) == 0);  // of k by several of n
   for (const std::size_t ways : {0, 8, 12, 16}) {  // rows a multiple of 4 KB apart, and of 2 KB
-    const kernels::Caches caches{ways, 1 << 20};
+    const kernels::Caches caches{ways, 48 << 10, 1 << 20};
     CAPTURE(ways);
     CHECK(wrong_turns({false, false, 29, 128, 1024, 1, 0, 0, caches}) == 0);
     CHECK(wrong_turns({false, false, 1024, 128, 33, 1, 0, 0, caches}) == 0);
-    CHECK(wrong_turns({false, false, 1024, 24 * kernels::lanes + 3, 300, 1, 0, 0, {ways, 0}}) == 0);
+    CHECK(wrong_turns({false, false, 1024, 24 * kernels::lanes + 3, 300, 1, 0, 0, {ways, 0, 0}}) == 0);
     CHECK(wrong_turns({false, false, 86, 3 * kernels::lanes + 5, 1024, 2, 1, 0, caches}) == 0);
     CHECK(wrong_turns({false, false, 105, 3 * kernels::lanes, 2048 / sizeof(Real), 1, 0, 0, caches}) == 0);
     CHECK(wrong_turns({false, false, 86, 37, 600, 1, 1, 4096 / sizeof(Real) - 600 % (4096 / sizeof(Real)), caches}) ==
@@ -138,13 +138,29 @@ TEST_CASE("the kernel is exact across its blocks") {
   CHECK(wrong_turns({false, false, 5, 130, 600, 1, 1, 1019}) == 0);
   CHECK(wrong_turns({false, false, 101, 11 * kernels::lanes - 1, 530}) == 0);  // the last register of a panel in part
   CHECK(wrong_turns({false, false, 101, 100 * kernels::lanes + 3, 600, 1, 1, 2}) == 0);
-  CHECK(wrong_turns({false, false, 1030, 24 * kernels::lanes + 3, 530, 2, Real(0.5), 0, {8, 0}}) == 0);
+  CHECK(wrong_turns({false, false, 1030, 24 * kernels::lanes + 3, 530, 2, Real(0.5), 0, {8, 0, 0}}) == 0);
   // Few rows, but a B that the L2 cache does not hold, which the first strip packs also then.
   for (const std::size_t m : {16, 20, 27, 40})
     for (const std::size_t k : {1000, 1024}) {
       CAPTURE(m);
       CAPTURE(k);
-      CHECK(wrong_turns({false, false, m, 19 * kernels::lanes - 3, k, 2, 1, k == 1000 ? 3UL : 0UL, {8, 0}}) == 0);
+      CHECK(wrong_turns({false, false, m, 19 * kernels::lanes - 3, k, 2, 1, k == 1000 ? 3UL : 0UL, {8, 0, 0}}) == 0);
+    }
+}
+
+TEST_CASE("the kernel is exact where a block of A stays in the L2 cache and B passes in pieces") {
+  constexpr std::size_t panel = 2 * kernels::lanes;
+  for (const std::size_t l1_size : {0, 16 << 10, 1 << 20})  // pieces of a panel, of several, and whole blocks
+    for (const std::size_t l2_size : {0, 2 << 20}) {
+      const kernels::Caches caches{12, l1_size, l2_size};
+      CAPTURE(l1_size);
+      CAPTURE(l2_size);
+      CHECK(wrong_turns({false, false, 1, 9 * panel + 3, 200, 1, 1, 2, caches}) == 0);
+      CHECK(wrong_turns({false, false, 14, 9 * panel + 3, 1030, 2, 1, 2, caches}) == 0);  // two strips
+      CHECK(wrong_turns({false, false, 64, 3 * panel - 1, 700, 1, 0, 0, caches}) == 0);
+      CHECK(wrong_turns({false, false, 95, 6 * panel, 401, 2, Real(0.5), 1, caches}) == 0);  // one strip packs B
+      CHECK(wrong_turns({false, false, 33, 3300, 45, 1, 1, 0, caches}) == 0);  // several blocks of columns
+      CHECK(wrong_turns({false, false, 4096 / sizeof(Real), 4096 / sizeof(Real) + 5, 16, 1, 1, 0, caches}) == 0);
     }
 }
 
@@ -212,15 +228,17 @@ TEST_CASE("nor on the processor's caches") {
         };
         const auto here = product(kernels::this_processors_caches());
         for (const std::size_t ways : {0, 8, 9, 12, 16})
-          for (const std::size_t l2_size : {0, 1 << 20, 2 << 20}) {
+          for (const auto& [l1_size, l2_size] :
+               std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}, {32 << 10, 1 << 20}, {48 << 10, 2 << 20}}) {
             CAPTURE(m);
             CAPTURE(n);
             CAPTURE(k);
             CAPTURE(transpose_a);
             CAPTURE(transpose_b);
             CAPTURE(ways);
+            CAPTURE(l1_size);
             CAPTURE(l2_size);
-            CHECK(product({ways, l2_size}) == here);
+            CHECK(product({ways, l1_size, l2_size}) == here);
           }
       }
   }

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+/// How a matrix product is cut, as gemm.cpp says it.
+
+namespace surd::kernels {
+
+inline std::size_t round_up(std::size_t x, std::size_t unit) { return (x + unit - 1) / unit * unit; }
+
+/// How long blocks are if `whole` is cut into about equal ones of at most `longest`, a multiple of `unit`.
+inline std::size_t block_length(std::size_t whole, std::size_t longest, std::size_t unit) {
+  if (whole <= longest) return whole;
+  const std::size_t parts = (whole + longest - 1) / longest;
+  return round_up((whole + parts - 1) / parts, unit);
+}
+
+/// n columns of B from j on, of the block of columns that begins at `block`, and k of the inner axis from l on.
+struct Piece {
+  std::size_t block, j, n, l, k;
+};
+
+/// The pieces of B in the order in which they are multiplied: those of a block, one block of k after the other, and
+/// then those of the next block of columns.
+class Pieces {
+ public:
+  Pieces(std::size_t n, std::size_t k, std::size_t n_block, std::size_t n_piece, std::size_t k_block)
+      : n_(n), k_(k), n_block_(n_block), n_piece_(n_piece), k_block_(k_block) {}
+
+  Piece first() const { return at(0, 0, 0); }
+  /// After the last a piece without columns.
+  Piece after(const Piece& x) const {
+    const std::size_t end = end_of(x.block);
+    if (x.j + x.n < end) return at(x.block, x.j + x.n, x.l);
+    return x.l + x.k < k_ ? at(x.block, x.block, x.l + x.k) : at(end, end, 0);
+  }
+
+ private:
+  std::size_t end_of(std::size_t block) const { return std::min(n_, block + n_block_); }
+  Piece at(std::size_t block, std::size_t j, std::size_t l) const {
+    return {block, j, std::min(n_piece_, end_of(block) - j), l, std::min(k_block_, k_ - l)};
+  }
+
+  std::size_t n_, k_, n_block_, n_piece_, k_block_;
+};
+
+/// The rows of C, cut into strips: one of `first_height` < m rows, if that is not 0, then some about equally high.
+class Strips {
+ public:
+  Strips(std::size_t m, std::size_t first_height, std::size_t tallest)
+      : first_height_(first_height),
+        before_(first_height > 0 ? 1 : 0),
+        equal_((m - first_height + tallest - 1) / tallest),
+        rows_((m - first_height) / equal_),
+        higher_((m - first_height) % equal_) {}
+
+  std::size_t count() const { return before_ + equal_; }
+  std::size_t height(std::size_t i) const {
+    return i < before_ ? first_height_ : rows_ + (i - before_ < higher_ ? 1 : 0);
+  }
+  std::size_t begin(std::size_t i) const {
+    return i < before_ ? 0 : first_height_ + (i - before_) * rows_ + std::min(i - before_, higher_);
+  }
+
+ private:
+  std::size_t first_height_, before_, equal_, rows_, higher_;
+};
+
+}  // namespace surd::kernels
