@@ -20,19 +20,20 @@
 //
 //   for each block of columns of C            so that a block of B fills half of the L2 cache
 //     for each block of k                     the inner axis
-//       for each piece of the block of B      all of it; or if the block of A stays in the L2 cache and B is not
-//                                             smaller, as much of B as fits an L1 cache
+//       for each piece of the block of B      all of it; or if the block of A stays in the L2 cache and has no more
+//                                             rows than B columns, a panel, or as many as fit an L1 cache
 //         pack the piece                      if it is transposed; else the first strip packs it while it reads it, if
 //                                             so many strips read it that this pays: fewer if B does not fit an L2
 //                                             cache
 //         for each strip of rows of C         at most as high as a tile, lower if the rows of A share sets of an L1
 //                                             cache with too few ways; all about equally high, without a narrow rest,
 //                                             but for one that packs B
-//           pack the strip of A               if it is transposed and enough panels read it, fewer if its rows share
-//                                             a set, so many strips together as fill a quarter of the L2 cache
-//           for each panel of two registers   micro-kernel: a tile of C plus strip times panel; meanwhile a part of
-//                                             what comes next is fetched into the L2 cache: the strip of A below, or
-//                                             if A is there already, the next piece of B
+//           pack the strip of A               with the first piece, if A is transposed and enough panels read it, fewer
+//                                             if its rows share a set, so many strips together as fill a third of the
+//                                             L2 cache
+//           for each panel of two registers   micro-kernel: a tile of C plus strip times panel; meanwhile as much as
+//                                             there is time for of what comes next is fetched into the L2 cache: the
+//                                             strip of A below, or with later pieces the next piece of B
 //
 // The micro-kernel holds up to 13 x 2 registers of sums. A step of k loads two registers of B and multiplies them by
 // each of the strip's elements, broadcast from A itself or from its packed strip. A packed panel holds two registers
@@ -52,7 +53,7 @@ constexpr std::size_t longest_block_of_k = 384;  // a strip of A takes 20 KB
 constexpr std::size_t steps_unrolled = 4;        // of k: elements of A are loaded earlier
 constexpr std::size_t rows_fetched_ahead = 16;   // of B by the strip that packs it, and of a transposed A
 constexpr bool fetch_transposed_a = true;
-constexpr bool fetch_c_by_rows = true;  // one with every few steps; all at once, they would wait for each other
+constexpr bool fetch_c_by_rows = true;  // one with every few steps: at once, they would wait for each other
 constexpr std::size_t panels_to_pack_a = std::numeric_limits<std::size_t>::max();  // at least, of a transposed A
 constexpr std::size_t panels_to_pack_a_of_one_set = 4;
 #else
@@ -60,15 +61,14 @@ constexpr std::size_t tile_rows = 6;             // of 16 registers, 12 hold sum
 constexpr std::size_t longest_block_of_k = 512;  // 12 KB; longer ones are no faster
 constexpr std::size_t steps_unrolled = 1;        // with more a sum is spilled, and each step waits for it
 constexpr std::size_t rows_fetched_ahead = 32;   // of B; a row is multiplied in half the time
-constexpr bool fetch_c_by_rows = false;          // the lines are few
 constexpr bool fetch_transposed_a = false;       // if several panels read it, it is packed
+constexpr bool fetch_c_by_rows = false;          // a tile has few lines
 constexpr std::size_t panels_to_pack_a = 12;     // at least: several strips share a cache line
 constexpr std::size_t panels_to_pack_a_of_one_set = 8;
 #endif
 /// Strips are not cut lower than this for the sake of a cache: 8 x 2 sums keep two multipliers busy.
 constexpr std::size_t low_tile_rows = std::min<std::size_t>(8, tile_rows);
 constexpr std::size_t panel = 2 * lanes;
-constexpr std::size_t cache_line = 64 / sizeof(Real);  // elements
 
 /// Of k: a strip of A stays in an L1 cache. Of a transposed A, which may be packed for each block of columns of B,
 /// shorter ones where that lets twice as many columns fit the L2 cache.
@@ -84,32 +84,12 @@ static_assert(strips_to_pack_b >= 2 && strips_to_pack_large_b >= 2, "others foll
 /// Rows that a packed panel takes for k of them: an odd number, or all panels could begin in one cache set.
 std::size_t packed_rows(std::size_t k) { return k | 1; }
 
-/// Cache lines of a matrix, row by row, that are fetched while others are multiplied. In a training step a matrix is
-/// often in no cache near; two lines with every few steps of k cost nothing, where more at once would wait for each
-/// other.
-struct Ahead {
-  const Real* row = nullptr;
-  std::size_t column = 0;  // of the row, where the next line begins
-  std::size_t pairs = 0;   // of lines
-  std::size_t columns = 0, stride = 0;
-};
-
-/// One of `parts` about equal parts of a matrix [rows, columns].
-Ahead part_ahead(const Real* matrix, std::size_t rows, std::size_t columns, std::size_t stride, std::size_t part,
-                 std::size_t parts) {
-  const std::size_t lines_of_row = (columns + cache_line - 1) / cache_line, pairs = (rows * lines_of_row + 1) / 2;
-  if (pairs == 0) return {};
-  const std::size_t longest = (pairs + parts - 1) / parts, begin = std::min(pairs, part * longest);
-  return {matrix + 2 * begin / lines_of_row * stride, 2 * begin % lines_of_row * cache_line,
-          std::min(longest, pairs - begin), columns, stride};
-}
-
 /// A strip of rows of C for one piece of B. Packed panels of B stand one behind the other; alpha is 1 and beta 0 where
 /// the positive part is stored, which is once the sums are complete, and alpha is 1 where they begin with a bias.
 struct Strip : Product {
   Real* b_copy;  // where B is packed to by the strip that packs it
   bool b_packed = false;
-  Ahead ahead;
+  Ahead ahead = {};  // what is fetched meanwhile
 };
 
 /// The tile of `rows` x `width` registers: c = alpha a b + beta c. `partial`: the last register has but `last` columns.
@@ -121,8 +101,8 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
   const auto load = [&](const Real* x, std::size_t j) SURD_INLINE {
     return partial && j + 1 == width ? part.load(x + j * lanes) : Batch::load_unaligned(x + j * lanes);
   };
-  // C is seldom in a cache, either: while one strip is computed, the rows of C below are fetched. Below the last strip
-  // that is in vain, wherever it is: an address is enough.
+  // C is seldom in a cache, either: while one strip is computed, the rows of C below are fetched, or some of them if
+  // the inner axis is short. Below the last strip that is in vain, wherever it is: an address is enough.
   const Real* const below = c + rows * s.ldc;
   const auto fetch_below = [&](std::size_t i) SURD_INLINE {
     unroll<width>([&](auto j) SURD_INLINE { __builtin_prefetch(below + i * s.ldc + j * lanes, 0, 2); });
@@ -153,22 +133,19 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
       unroll<width>([&](auto j) SURD_INLINE { sum[i][j] = xsimd::fma(x, y[j], sum[i][j]); });
     });
   };
-  Ahead next = ahead;  // a copy, which stays in registers
+  Ahead left = ahead;  // a copy, which stays in registers
   const auto fetch = [&]() SURD_INLINE {
-    __builtin_prefetch(next.row + next.column, 0, 2);
-    next.column += cache_line;
-    const bool row_ends = next.column >= next.columns;  // no branch: it would be predicted wrong
-    next.row += row_ends ? next.stride : 0;
-    next.column = row_ends ? 0 : next.column;
+    __builtin_prefetch(left.line(), 0, 2);
+    left.advance();
   };
   std::size_t l = 0;
   for (; l + steps_unrolled <= s.k; l += steps_unrolled) {
-    if (next.pairs > 0) fetch(), fetch(), --next.pairs;
+    if (left.pairs > 0) fetch(), fetch(), --left.pairs;
     if (fetch_c_by_rows && l < rows * steps_unrolled) fetch_below(l / steps_unrolled);
-    unroll<steps_unrolled>([&](auto ahead) SURD_INLINE { step(l + ahead); });
+    unroll<steps_unrolled>([&](auto i) SURD_INLINE { step(l + i); });
   }
   for (; l < s.k; ++l) step(l);
-  ahead = next;
+  ahead = left;
 
   const auto store = [&](auto value) SURD_INLINE {
     unroll<rows>([&](auto i) SURD_INLINE {
@@ -195,11 +172,11 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
 
 template <bool transpose_a, std::size_t rows, bool pack>
 void multiply(const Strip& s) {
-  Ahead next = s.ahead;
+  Ahead ahead = s.ahead;
   const auto tile = [&](auto kernel, std::size_t j, std::size_t width, std::size_t last) SURD_INLINE {
     const std::size_t packed = j * packed_rows(s.k);
     kernel(s, s.b + (s.b_packed ? packed : j), s.b_packed ? width : s.ldb, pack ? s.b_copy + packed : nullptr, last,
-           s.bias == nullptr ? nullptr : s.bias + j, s.c + j, next);
+           s.bias == nullptr ? nullptr : s.bias + j, s.c + j, ahead);
   };
   std::size_t j = 0;
   for (; j + panel <= s.n; j += panel) tile(micro_kernel<transpose_a, rows, pack, 2, false>, j, panel, lanes);
@@ -272,20 +249,14 @@ void pack_strips(const Real* a, std::size_t lda, const Strips& strips, std::size
 void multiply(bool transpose_a, bool transpose_b, const Product& p, const Caches& caches) {
   if (p.m == 0 || p.n == 0) return;
   if (transpose_b && !transpose_a && p.m <= few_rows(p.k)) return multiply_few_rows(p);
+  const std::size_t l1_size = std::max<std::size_t>(caches.l1_size, 32 << 10) / sizeof(Real);
   const std::size_t l2_size = std::clamp<std::size_t>(caches.l2_size, 512 << 10, 2 << 20) / sizeof(Real);
   const std::size_t k_block = block_length(p.k, longest_block(transpose_a, p.n), 8);
-  const auto columns = [&](std::size_t size) { return std::max(panel, size / k_block / panel * panel); };
-  const std::size_t n_block = block_length(p.n, columns(l2_size / 2), panel);
-  // The larger matrix is then read once, and evenly: while a piece is multiplied, the next is fetched.
-  const bool a_stays = p.m <= p.n && p.m * k_block <= l2_size / 4;
-  const std::size_t n_piece = a_stays ? std::min(n_block, columns(caches.l1_size / sizeof(Real))) : n_block;
 
   // Rows of A a multiple of 4 KB apart begin in the same set of an L1 cache, and of 2 KB in one of two. A strip with no
   // more rows than a set has ways stays there; where two sets share them, half the ways are left to B and C. A
   // transposed A is packed instead, if enough panels read it.
   const auto rows_apart_by = [&](std::size_t bytes) { return p.lda * sizeof(Real) % bytes == 0; };
-  const bool pack_a =
-      transpose_a && n_block / panel >= (rows_apart_by(4096) ? panels_to_pack_a_of_one_set : panels_to_pack_a);
   const std::size_t tallest =
       !transpose_a && rows_apart_by(2048) ? std::clamp(caches.l1_ways, low_tile_rows, tile_rows) : tile_rows;
   const std::size_t strips_to_pack = p.k * p.n < l2_size ? strips_to_pack_b : strips_to_pack_large_b;
@@ -295,10 +266,17 @@ void multiply(bool transpose_a, bool transpose_b, const Product& p, const Caches
   const std::size_t packing_rows = low ? low_tile_rows : tile_rows;
   const Strips strips(p.m, strip_packs_b ? packing_rows : 0, tallest);
   const std::size_t packing_strips = strip_packs_b ? 1 : 0;
-  const std::size_t strips_at_once =
-      a_stays ? strips.count() : std::min(strips.count(), l2_size / 4 / packed_strip(tile_rows, k_block));
+  const std::size_t strips_at_once = std::min(strips.count(), l2_size / 3 / packed_strip(tallest, k_block));
+
+  // Where one piece were the whole block, the first strip alone would read B from memory, and wait.
+  const bool b_in_pieces = p.m <= p.n && strips_at_once == strips.count();
+  const auto columns_in = [&](std::size_t size) { return std::max(panel, size / k_block / panel * panel); };
+  const std::size_t n_block = b_in_pieces && k_block == p.k ? p.n : block_length(p.n, columns_in(l2_size / 2), panel);
+  const std::size_t n_piece = b_in_pieces ? std::min(n_block, columns_in(l1_size)) : n_block;
+  const bool pack_a =
+      transpose_a && n_block / panel >= (rows_apart_by(4096) ? panels_to_pack_a_of_one_set : panels_to_pack_a);
   const std::size_t b_size = transpose_b || strip_packs_b ? round_up(n_piece, lanes) * packed_rows(k_block) : 0;
-  const std::size_t a_size = pack_a ? strips_at_once * packed_strip(tile_rows, k_block) : 0;
+  const std::size_t a_size = pack_a ? strips_at_once * packed_strip(tallest, k_block) : 0;
   const bool relu_at_once = p.relu && k_block == p.k;  // else the sums leave the registers before they are complete
   Real* const b_copy = memory(b_size + a_size);
   Real* const a_copy = b_copy + b_size;
@@ -306,11 +284,6 @@ void multiply(bool transpose_a, bool transpose_b, const Product& p, const Caches
   const Pieces pieces(p.n, p.k, n_block, n_piece, k_block);
   for (Piece piece = pieces.first(), next; piece.n > 0; piece = next) {
     next = pieces.after(piece);
-    const bool a_is_new = piece.j == piece.block;
-    const auto part_of_next = [&](std::size_t part, std::size_t parts) {
-      return transpose_b ? part_ahead(part_of_b(next), next.n, next.k, p.ldb, part, parts)
-                         : part_ahead(part_of_b(next), next.k, next.n, p.ldb, part, parts);
-    };
     Strip s{p, b_copy};
     s.n = piece.n;
     s.k = piece.k;
@@ -323,9 +296,10 @@ void multiply(bool transpose_a, bool transpose_b, const Product& p, const Caches
     const auto use_packed_b = [&] { s.b = b_copy, s.b_packed = true; };
     if (transpose_b) pack_panels(s.b, p.ldb, s.n, s.k, b_copy), use_packed_b();
     const Real* const block = s.a;
+    const bool a_is_new = piece.j == piece.block;
     for (std::size_t i = 0; i < strips.count(); ++i) {
       const std::size_t height = strips.height(i);
-      const bool pack = i < packing_strips, last = i + 1 == strips.count();
+      const bool pack = i < packing_strips;
       if (pack_a && i % strips_at_once == 0) {
         if (a_is_new)
           pack_strips(block + strips.begin(i), p.lda, strips, i, std::min(strips_at_once, strips.count() - i), s.k,
@@ -334,13 +308,16 @@ void multiply(bool transpose_a, bool transpose_b, const Product& p, const Caches
       }
       if (pack_a) s.lda = height;
       s.ahead = {};
-      if (!a_is_new && !pack)
-        s.ahead = part_of_next(i - packing_strips, strips.count() - packing_strips);
-      else if (a_is_new && !pack_a && !last && transpose_a)
-        // Of a row the line of the strip's last element: what stands before it is mostly in the line that is read now.
-        s.ahead = part_ahead(s.a + height + strips.height(i + 1) - 1, s.k, 1, p.lda, 0, 1);
-      else if (a_is_new && !pack_a && !last)
-        s.ahead = part_ahead(s.a + height * p.lda, strips.height(i + 1), s.k, p.lda, 0, 1);
+      if (!a_is_new && !pack) {
+        s.ahead = part_ahead(part_of_b(next), transpose_b ? next.n : next.k, transpose_b ? next.k : next.n, p.ldb,
+                             i - packing_strips, strips.count() - packing_strips);
+      } else if (a_is_new && !pack_a && i + 1 < strips.count()) {
+        const std::size_t below = strips.height(i + 1);
+        // Of a row of a transposed A the line of the strip's last element: what stands before it is mostly in the line
+        // that is read now.
+        s.ahead = transpose_a ? part_ahead(s.a + height + below - 1, s.k, 1, p.lda)
+                              : part_ahead(s.a + height * p.lda, below, s.k, p.lda);
+      }
       (pack ? packing : strip_kernels[transpose_a][height - 1])(s);
       if (pack) use_packed_b();
       s.a += pack_a ? packed_strip(height, s.k) : transpose_a ? height : height * p.lda;

@@ -9,7 +9,7 @@ namespace surd::kernels {
 /// What of a processor's caches decides how a product is cut into strips and blocks. No sum depends on it.
 struct Caches {
   std::size_t l1_ways;  // lines that a set of the L1 cache holds; taken as 8 if they are less or not known
-  std::size_t l1_size;  // bytes
+  std::size_t l1_size;  // bytes; taken as 32 KB if it is less or not known
   std::size_t l2_size;  // bytes; taken as 512 KB if it is less or not known, and as 2 MB if it is more
 };
 

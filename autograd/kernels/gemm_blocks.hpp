@@ -1,11 +1,15 @@
 #pragma once
 
+#include "autograd/kernels/simd.hpp"
+
 #include <algorithm>
 #include <cstddef>
 
-/// How a matrix product is cut, as gemm.cpp says it.
+/// How a matrix product is cut; gemm.cpp begins with an overview.
 
 namespace surd::kernels {
+
+inline constexpr std::size_t cache_line = 64 / sizeof(Real);  // elements
 
 inline std::size_t round_up(std::size_t x, std::size_t unit) { return (x + unit - 1) / unit * unit; }
 
@@ -29,7 +33,7 @@ class Pieces {
       : n_(n), k_(k), n_block_(n_block), n_piece_(n_piece), k_block_(k_block) {}
 
   Piece first() const { return at(0, 0, 0); }
-  /// After the last a piece without columns.
+  /// After the last one comes a piece without columns.
   Piece after(const Piece& x) const {
     const std::size_t end = end_of(x.block);
     if (x.j + x.n < end) return at(x.block, x.j + x.n, x.l);
@@ -66,5 +70,33 @@ class Strips {
  private:
   std::size_t first_height_, before_, equal_, rows_, higher_;
 };
+
+/// Cache lines of a matrix, row by row, that are fetched while others are multiplied. In a training step a matrix is
+/// often in no cache; two lines with every few steps of the inner axis cost nothing, where more at once would wait for
+/// each other.
+struct Ahead {
+  const Real* row = nullptr;
+  std::size_t column = 0;  // of the row, where the next line begins
+  std::size_t pairs = 0;   // of lines
+  std::size_t columns = 0, stride = 0;
+
+  SURD_INLINE const Real* line() const { return row + column; }
+  SURD_INLINE void advance() {
+    column += cache_line;
+    const bool row_ends = column >= columns;  // no branch: it would be predicted wrong
+    row += row_ends ? stride : 0;
+    column = row_ends ? 0 : column;
+  }
+};
+
+/// Part 0, 1, ... of `parts` about equal parts of a matrix [rows, columns]; the last ones may be empty.
+inline Ahead part_ahead(const Real* matrix, std::size_t rows, std::size_t columns, std::size_t stride,
+                        std::size_t part = 0, std::size_t parts = 1) {
+  const std::size_t lines_of_row = (columns + cache_line - 1) / cache_line, pairs = (rows * lines_of_row + 1) / 2;
+  if (pairs == 0) return {};
+  const std::size_t longest = (pairs + parts - 1) / parts, begin = std::min(pairs, part * longest);
+  return {matrix + 2 * begin / lines_of_row * stride, 2 * begin % lines_of_row * cache_line,
+          std::min(longest, pairs - begin), columns, stride};
+}
 
 }  // namespace surd::kernels

@@ -1,6 +1,7 @@
 #include "autograd/kernels/gemm.hpp"
 
 #include "autograd/kernels/few_rows.hpp"
+#include "autograd/kernels/gemm_blocks.hpp"
 #include "autograd/kernels/simd.hpp"
 #include "tests/autograd/reals.hpp"
 #include "tests/tensors.hpp"
@@ -149,19 +150,46 @@ TEST_CASE("the kernel is exact across its blocks") {
 }
 
 TEST_CASE("the kernel is exact where a block of A stays in the L2 cache and B passes in pieces") {
-  constexpr std::size_t panel = 2 * kernels::lanes;
-  for (const std::size_t l1_size : {0, 16 << 10, 1 << 20})  // pieces of a panel, of several, and whole blocks
+  constexpr std::size_t page = 4096 / sizeof(Real);
+  for (const std::size_t l1_size : {32 << 10, 128 << 10, 1 << 20})  // pieces of a panel, of several, and whole blocks
     for (const std::size_t l2_size : {0, 2 << 20}) {
       const kernels::Caches caches{12, l1_size, l2_size};
       CAPTURE(l1_size);
       CAPTURE(l2_size);
-      CHECK(wrong_turns({false, false, 1, 9 * panel + 3, 200, 1, 1, 2, caches}) == 0);
-      CHECK(wrong_turns({false, false, 14, 9 * panel + 3, 1030, 2, 1, 2, caches}) == 0);  // two strips
-      CHECK(wrong_turns({false, false, 64, 3 * panel - 1, 700, 1, 0, 0, caches}) == 0);
-      CHECK(wrong_turns({false, false, 95, 6 * panel, 401, 2, Real(0.5), 1, caches}) == 0);  // one strip packs B
-      CHECK(wrong_turns({false, false, 33, 3300, 45, 1, 1, 0, caches}) == 0);  // several blocks of columns
-      CHECK(wrong_turns({false, false, 4096 / sizeof(Real), 4096 / sizeof(Real) + 5, 16, 1, 1, 0, caches}) == 0);
+      CHECK(wrong_turns({false, false, 1, 291, 200, 1, 1, 2, caches}) == 0);
+      CHECK(wrong_turns({false, false, 14, 291, 1030, 2, 1, 2, caches}) == 0);  // two strips
+      CHECK(wrong_turns({false, false, 64, 95, 700, 1, 0, 0, caches}) == 0);
+      CHECK(wrong_turns({false, false, 95, 192, 401, 2, Real(0.5), 1, caches}) == 0);  // one strip packs B
+      CHECK(wrong_turns({false, false, 33, 3300, 45, 1, 1, 0, caches}) == 0);          // a single block of k
+      CHECK(wrong_turns({false, false, 64, 300, 500, 1, 1, page - 64, caches}) == 0);  // A is packed for each block
+      CHECK(wrong_turns({false, false, page, page + 5, 16, 1, 1, 0, caches}) == 0);    // once for several pieces
+      for (const std::size_t m : {78, 84, 96, 112, 128})  // about as many rows as stay in an L2 cache of 512 KB
+        CHECK(wrong_turns({false, false, m, 129, (512 << 10) / 3 / sizeof(Real) / m, 1, 1, page - m, caches}) == 0);
     }
+}
+
+TEST_CASE("what is fetched ahead in parts is each cache line of a matrix once") {
+  using kernels::cache_line;
+  for (const std::size_t rows : {0, 1, 13, 40})
+    for (const std::size_t columns : {std::size_t(0), std::size_t(1), cache_line, 5 * cache_line - 1})
+      for (const std::size_t parts : {1, 2, 7, 300}) {
+        const std::size_t stride = columns + 3, lines_of_row = (columns + cache_line - 1) / cache_line;
+        const std::vector<Real> matrix(rows * stride);
+        std::vector<std::size_t> fetched;  // in the order of the parts
+        for (std::size_t part = 0; part < parts; ++part) {
+          kernels::Ahead ahead = kernels::part_ahead(matrix.data(), rows, columns, stride, part, parts);
+          for (std::size_t line = 0; line < 2 * ahead.pairs; ++line, ahead.advance())
+            fetched.push_back(static_cast<std::size_t>(ahead.line() - matrix.data()));
+        }
+        std::vector<std::size_t> lines;
+        for (std::size_t i = 0; i < rows; ++i)
+          for (std::size_t j = 0; j < lines_of_row; ++j) lines.push_back(i * stride + j * cache_line);
+        if (lines.size() % 2 == 1) fetched.resize(std::min(fetched.size(), lines.size()));  // lines come in pairs
+        CAPTURE(rows);
+        CAPTURE(columns);
+        CAPTURE(parts);
+        CHECK(fetched == lines);
+      }
 }
 
 TEST_CASE("the kernel gives NaN for NaN and infinity for infinity") {
