@@ -92,6 +92,14 @@ struct Strip : Product {
   Ahead ahead = {};  // what is fetched meanwhile
 };
 
+/// x, but the compiler cannot see that it is unchanged: it would compute a + lda, a + 2 lda + 1, ... before the loop
+/// and keep more of them than there are registers.
+template <class T>
+SURD_INLINE inline T opaque(T x) {
+  asm("" : "+r"(x));
+  return x;
+}
+
 /// The tile of `rows` x `width` registers: c = alpha a b + beta c. `partial`: the last register has but `last` columns.
 /// `pack`: the panel of B is packed to b_copy on the way.
 template <bool transpose_a, std::size_t rows, bool pack, std::size_t width, bool partial>
@@ -103,11 +111,13 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
   };
   // C is seldom in a cache, either: while one strip is computed, the rows of C below are fetched, or some of them if
   // the inner axis is short. Below the last strip that is in vain, wherever it is: an address is enough.
-  const Real* const below = c + rows * s.ldc;
-  const auto fetch_below = [&](std::size_t i) SURD_INLINE {
-    unroll<width>([&](auto j) SURD_INLINE { __builtin_prefetch(below + i * s.ldc + j * lanes, 0, 2); });
+  const Real* below = c + rows * s.ldc;
+  const Real* const below_end = below + rows * s.ldc;
+  const auto fetch_below = [&]() SURD_INLINE {
+    unroll<width>([&](auto j) SURD_INLINE { __builtin_prefetch(below + j * lanes, 0, 2); });
+    below += s.ldc;
   };
-  if (!fetch_c_by_rows) unroll<rows>([&](auto i) SURD_INLINE { fetch_below(i); });
+  if (!fetch_c_by_rows) unroll<rows>([&](auto) SURD_INLINE { fetch_below(); });
 
   Batch sum[rows][width];  // in registers, as every index is a constant
   unroll<width>([&](auto j) SURD_INLINE {
@@ -115,36 +125,49 @@ SURD_INLINE inline void micro_kernel(const Strip& s, const Real* b, std::size_t 
     unroll<rows>([&](auto i) SURD_INLINE { sum[i][j] = first; });
   });
 
-  const Real* const a = s.a;  // s itself may have changed after a store, as the compiler sees it
-  const std::size_t lda = s.lda;
-  const Real* fifth_row[] = {a, a + 5 * lda, a + 10 * lda};  // few enough addresses for the registers
+  std::size_t lda = s.lda;  // s itself may have changed after a store, as the compiler sees it
+  const Real* a = s.a;
+  static_assert(tile_rows <= 15, "there are addresses for so many rows");
+  const Real* fifth = a + 5 * lda;  // few enough addresses for the registers
+  const Real* tenth = a + 10 * lda;
+  const auto row = [&](std::size_t i) SURD_INLINE { return (i < 5 ? a : i < 10 ? fifth : tenth) + i % 5 * lda; };
   const auto step = [&](std::size_t l) SURD_INLINE {
     Batch y[width];
     unroll<width>([&](auto j) SURD_INLINE {
-      y[j] = load(b + l * ldb, j);
+      y[j] = load(b, j);
       if (!pack) return;
       // Rows of B are often pages apart, and then the processor does not foresee them. Any address may be fetched.
-      y[j].store_unaligned(b_copy + (l * width + j) * lanes);
-      __builtin_prefetch(b + (l + rows_fetched_ahead) * ldb + j * lanes, 0, 2);
+      y[j].store_unaligned(b_copy + j * lanes);
+      __builtin_prefetch(b + rows_fetched_ahead * ldb + j * lanes, 0, 2);
     });
-    if (transpose_a && fetch_transposed_a) __builtin_prefetch(a + (l + rows_fetched_ahead) * lda);
+    b += ldb;
+    if (pack) b_copy += width * lanes;
+    if (transpose_a && fetch_transposed_a) __builtin_prefetch(a + rows_fetched_ahead * lda);
     unroll<rows>([&](auto i) SURD_INLINE {
-      const Batch x(transpose_a ? a[l * lda + i] : fifth_row[i / 5][i % 5 * lda + l]);
+      const Batch x(transpose_a ? a[i] : row(i)[l]);
       unroll<width>([&](auto j) SURD_INLINE { sum[i][j] = xsimd::fma(x, y[j], sum[i][j]); });
     });
+    if (transpose_a) a += lda;
+  };
+  const auto group = [&](auto count) SURD_INLINE {
+    unroll<count>([&](auto l) SURD_INLINE { step(l); });
+    if (transpose_a) return;
+    lda = opaque(lda);
+    a = opaque(a + count);
+    if (rows > 5) fifth = opaque(fifth + count);
+    if (rows > 10) tenth = opaque(tenth + count);
   };
   Ahead left = ahead;  // a copy, which stays in registers
-  const auto fetch = [&]() SURD_INLINE {
-    __builtin_prefetch(left.line(), 0, 2);
-    left.advance();
-  };
-  std::size_t l = 0;
-  for (; l + steps_unrolled <= s.k; l += steps_unrolled) {
-    if (left.pairs > 0) fetch(), fetch(), --left.pairs;
-    if (fetch_c_by_rows && l < rows * steps_unrolled) fetch_below(l / steps_unrolled);
-    unroll<steps_unrolled>([&](auto i) SURD_INLINE { step(l + i); });
+  for (std::size_t groups = s.k / steps_unrolled; groups > 0; --groups) {
+    if (left.pairs > 0) {
+      __builtin_prefetch(left.at, 0, 2);
+      __builtin_prefetch(left.at + left.second, 0, 2);
+      left.advance();
+    }
+    if (fetch_c_by_rows && below != below_end) fetch_below();
+    group(std::integral_constant<std::size_t, steps_unrolled>());
   }
-  for (; l < s.k; ++l) step(l);
+  for (std::size_t rest = s.k % steps_unrolled; rest > 0; --rest) group(std::integral_constant<std::size_t, 1>());
   ahead = left;
 
   const auto store = [&](auto value) SURD_INLINE {

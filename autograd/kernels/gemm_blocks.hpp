@@ -72,31 +72,47 @@ class Strips {
 };
 
 /// Cache lines of a matrix, row by row, that are fetched while others are multiplied. In a training step a matrix is
-/// often in no cache; two lines with every few steps of the inner axis cost nothing, where more at once would wait for
-/// each other.
+/// often in no cache; a pair of lines with every few steps of the inner axis costs nothing, where more at once would
+/// wait for each other.
 struct Ahead {
-  const Real* row = nullptr;
-  std::size_t column = 0;  // of the row, where the next line begins
-  std::size_t pairs = 0;   // of lines
-  std::size_t columns = 0, stride = 0;
+  const Real* at = nullptr;       // the first line of the next pair
+  const Real* row_end = nullptr;  // behind the last pair of its row
+  std::size_t pairs = 0;          // that are left
+  std::size_t second = 0;         // from the first line of a pair to the other
+  std::size_t step = 0;           // from a pair to the next of its row
+  std::size_t gap = 0;            // from the end of a row to the begin of the next
+  std::size_t stride = 0;         // from a row to the next
 
-  SURD_INLINE const Real* line() const { return row + column; }
   SURD_INLINE void advance() {
-    column += cache_line;
-    const bool row_ends = column >= columns;  // no branch: it would be predicted wrong
-    row += row_ends ? stride : 0;
-    column = row_ends ? 0 : column;
+    at += step;
+    const bool row_ends = at >= row_end;  // no branch: it would be predicted wrong
+    at += row_ends ? gap : 0;
+    row_end += row_ends ? stride : 0;
+    --pairs;
   }
 };
 
 /// Part 0, 1, ... of `parts` about equal parts of a matrix [rows, columns]; the last ones may be empty.
 inline Ahead part_ahead(const Real* matrix, std::size_t rows, std::size_t columns, std::size_t stride,
                         std::size_t part = 0, std::size_t parts = 1) {
-  const std::size_t lines_of_row = (columns + cache_line - 1) / cache_line, pairs = (rows * lines_of_row + 1) / 2;
-  if (pairs == 0) return {};
+  if (rows == 0 || columns == 0) return {};
+  if (columns == stride) columns *= rows, stride *= rows, rows = 1;  // nothing stands between the rows
+  std::size_t second = cache_line;
+  if (rows > 1 && columns <= cache_line) {  // one line each: two rows make a pair, and all of them a row
+    second = stride;
+    columns = rows * stride;
+    rows = 1;
+  }
+  const std::size_t step = 2 * second, pairs_of_row = (columns + step - 1) / step, pairs = rows * pairs_of_row;
   const std::size_t longest = (pairs + parts - 1) / parts, begin = std::min(pairs, part * longest);
-  return {matrix + 2 * begin / lines_of_row * stride, 2 * begin % lines_of_row * cache_line,
-          std::min(longest, pairs - begin), columns, stride};
+  const Real* const row = matrix + begin / pairs_of_row * stride;
+  return {row + begin % pairs_of_row * step,
+          row + pairs_of_row * step,
+          std::min(longest, pairs - begin),
+          second,
+          step,
+          stride - pairs_of_row * step,  // which may be negative: numbers without a sign wrap around
+          stride};
 }
 
 }  // namespace surd::kernels
