@@ -171,7 +171,8 @@ class Measurements:
                 str(seconds or self.seconds), *words]
 
     def peak(self):
-        """GFLOP/s of one core that only multiplies and adds, as surd bench products finds it: the fastest round."""
+        """GFLOP/s of one core that only multiplies and adds, as surd bench products finds it: the fastest round. A step
+        has a peak of its own beside it."""
         command = self.bench("products", "--config", self.shapes[0], seconds=0.02)
         yield max((line["peak_gflops"] for _ in range(self.rounds) for line in run(command)), default=None)
 

@@ -175,7 +175,7 @@ int run(const std::vector<std::string>& names) {
   set_threads(1);
   const std::vector<Library> all = libraries();
   const dnnl_version_t* const onednn = dnnl_version();
-  const double peak = peak_gflops();
+  const double peak = peak_gflops(0.2);
   fmt::print("# Products of a step by several libraries\n\n");
   fmt::print("Written by `./dev bench libraries`; [performance.md](../performance.md) has whole steps.\n\n");
   fmt::print(

@@ -35,7 +35,7 @@ def shape_table(shapes):
 
 
 def step_table(table, names, peak=None):
-    """`peak`: GFLOP/s of a core, for a column that says how much of it a step uses."""
+    """`peak`: GFLOP/s of a core, for a column that says how much of it a step uses; newer steps have their own beside."""
     of_peak = ["% of the peak"] if peak else []
     lines = head(["shape", "library's products, ms", "surd, ms", "surd / library's products"] + of_peak +
                  [cell for n in names for cell in (f"{n}, ms", f"{n} / surd")])
@@ -44,7 +44,7 @@ def step_table(table, names, peak=None):
         cells = [shape, middle([o["library_products_ms"] for o in ours]), middle([o["step_ms"] for o in ours]),
                  spread([o["step_over_library_products"] for o in ours])]
         if peak:
-            cells.append(middle([100 * o["gflops"] / peak for o in ours], 0))
+            cells.append(middle([100 * o["gflops"] / o.get("peak_gflops", peak) for o in ours], 0))
         for name in names:
             cells.append(middle([r[name]["step_ms"] for r in rounds if name in r]))
             cells.append(spread([r[name]["step_ms"] / r["surd"]["step_ms"] for r in rounds

@@ -8,7 +8,7 @@
 
 namespace surd {
 
-double peak_gflops() {
+double peak_gflops(double seconds) {
   using kernels::Batch;
   constexpr std::size_t sums = 12, repeats = 100'000;  // more sums than are under way at once
   Batch sum[sums];
@@ -20,7 +20,7 @@ double peak_gflops() {
 #pragma GCC unroll 12
       for (std::size_t j = 0; j < sums; ++j) sum[j] = xsimd::fma(x, sum[j], y);
   };
-  const std::vector<double> times = times_of(work, 0.2);
+  const std::vector<double> times = times_of(work, seconds);
   volatile Real used = 0;
   for (const Batch& s : sum) used = used + xsimd::hadd(s);
   return 2.0 * sums * kernels::lanes * repeats / *std::min_element(times.begin(), times.end()) / 1e9;

@@ -116,7 +116,7 @@ int bench_products_command(const BenchProductsArguments& arguments) {
   blas::initialize();
   const BenchShape& shape = find_bench_shape(arguments.shape);
   if (!arguments.table.empty()) return write_rules(arguments.table, arguments.seconds);
-  const double peak = peak_gflops();
+  const double peak = peak_gflops(0.2);
   if (!arguments.json)
     fmt::print("{}, one thread, GFLOP/s; a loop without memory has {:.0f}; {} ({})\n{:<24} {:>8} {:>8} {:>8}  {}\n",
                shape.name, peak, blas::description(), blas::core_name(), "product (m x n x k)", "library", "kernel",

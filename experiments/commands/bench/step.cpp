@@ -6,6 +6,7 @@
 #include "experiments/commands/bench/bench_arguments.hpp"
 #include "experiments/commands/bench/bench_products.hpp"
 #include "experiments/commands/bench/bench_run.hpp"
+#include "experiments/commands/bench/peak.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/version.hpp"
@@ -72,18 +73,19 @@ int bench_step_command(const BenchStepArguments& arguments) {
       run.parameters.element_count() * sizeof(Real) * (3 + arguments.replicas);
   const std::size_t of_ops = pool::statistics().bytes_held - of_parameters;
 
-  // The step and the library's products in turn, so that a change of the machine's speed meets both.
+  // The step, the library's products and the peak in turn, so that a change of the machine's speed meets all.
   LibraryProducts products(shape);
   products.run();
   step();  // warms up again, because the products took some of the pool's blocks
   profile.clear();
   const std::size_t requests = pool::statistics().system_requests;
-  std::vector<double> steps, products_alone, ratios;
+  std::vector<double> steps, products_alone, ratios, peaks;
   double profiled = 0;
   for (double elapsed = 0; elapsed < arguments.seconds || steps.size() < 5;) {
     steps.push_back(seconds_of(step));
     products_alone.push_back(seconds_of([&] { products.run(); }));
     ratios.push_back(steps.back() / products_alone.back());
+    peaks.push_back(peak_gflops(0.001));
     profiled += steps.back();
     elapsed += steps.back() + products_alone.back();
   }
@@ -91,6 +93,7 @@ int bench_step_command(const BenchStepArguments& arguments) {
       static_cast<double>(pool::statistics().system_requests - requests) / static_cast<double>(steps.size());
 
   const double seconds = statistics::median(steps);
+  const double gflops = products.floating_point_operations() / seconds / 1e9, peak = statistics::median(peaks);
   Json result{{"peer", std::string("surd ") + version()},
               {"config", shape.name},
               {"threads", arguments.replicas},
@@ -98,7 +101,8 @@ int bench_step_command(const BenchStepArguments& arguments) {
               {"params", run.parameters.element_count()},
               {"step_ms", rounded(1e3 * seconds, 1e-3)},
               {"tokens_per_s", std::llround(static_cast<double>(shape.positions()) / seconds)},
-              {"gflops", rounded(products.floating_point_operations() / seconds / 1e9, 0.1)},
+              {"gflops", rounded(gflops, 0.1)},
+              {"peak_gflops", rounded(peak, 0.1)},
               {"steps", steps.size()},
               {"library_products_ms", rounded(1e3 * statistics::median(products_alone), 1e-3)},
               {"step_over_library_products", rounded(statistics::median(ratios), 1e-3)},
@@ -114,8 +118,9 @@ int bench_step_command(const BenchStepArguments& arguments) {
   }
   fmt::print("{}: {} parameters, {}, dropout {}\n", shape.name, with_commas(run.parameters.element_count()),
              counted(arguments.replicas, "thread"), arguments.dropout);
-  fmt::print("step   {:.2f} ms (median of {}), {} positions/s, {:.1f} GFLOP/s\n", 1e3 * seconds, steps.size(),
-             with_commas(result["tokens_per_s"].get<std::uint64_t>()), result["gflops"].get<double>());
+  fmt::print("step   {:.2f} ms (median of {}), {} positions/s,\n", 1e3 * seconds, steps.size(),
+             with_commas(result["tokens_per_s"].get<std::uint64_t>()));
+  fmt::print("{:.1f} GFLOP/s, where a core that loads and stores nothing has {:.1f}\n", gflops, peak);
   fmt::print("its matrix products alone, by the BLAS library on one thread: {:.2f} ms;\nstep / these {:.2f}\n",
              1e3 * statistics::median(products_alone), statistics::median(ratios));
   const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) / 1e6; };
