@@ -92,8 +92,8 @@ struct Strip : Product {
   Ahead ahead = {};  // what is fetched meanwhile
 };
 
-/// x, but the compiler cannot see that it is unchanged: it would compute a + lda, a + 2 lda + 1, ... before the loop
-/// and keep more of them than there are registers.
+/// x, but the compiler cannot see that it is unchanged: otherwise it would compute a + lda, a + 2 lda + 1, ... before
+/// the loop and keep more of them than there are registers.
 template <class T>
 SURD_INLINE inline T opaque(T x) {
   asm("" : "+r"(x));

@@ -80,7 +80,7 @@ struct Ahead {
   std::size_t pairs = 0;          // that are left
   std::size_t second = 0;         // from the first line of a pair to the other
   std::size_t step = 0;           // from a pair to the next of its row
-  std::size_t gap = 0;            // from the end of a row to the begin of the next
+  std::ptrdiff_t gap = 0;         // from the end of a row's last pair to the next row, which may begin before it
   std::size_t stride = 0;         // from a row to the next
 
   SURD_INLINE void advance() {
@@ -98,7 +98,7 @@ inline Ahead part_ahead(const Real* matrix, std::size_t rows, std::size_t column
   if (rows == 0 || columns == 0) return {};
   if (columns == stride) columns *= rows, stride *= rows, rows = 1;  // nothing stands between the rows
   std::size_t second = cache_line;
-  if (rows > 1 && columns <= cache_line) {  // one line each: two rows make a pair, and all of them a row
+  if (rows > 1 && columns <= cache_line) {  // one line each: two rows make a pair, and the matrix counts as one row
     second = stride;
     columns = rows * stride;
     rows = 1;
@@ -106,13 +106,9 @@ inline Ahead part_ahead(const Real* matrix, std::size_t rows, std::size_t column
   const std::size_t step = 2 * second, pairs_of_row = (columns + step - 1) / step, pairs = rows * pairs_of_row;
   const std::size_t longest = (pairs + parts - 1) / parts, begin = std::min(pairs, part * longest);
   const Real* const row = matrix + begin / pairs_of_row * stride;
-  return {row + begin % pairs_of_row * step,
-          row + pairs_of_row * step,
-          std::min(longest, pairs - begin),
-          second,
-          step,
-          stride - pairs_of_row * step,  // which may be negative: numbers without a sign wrap around
-          stride};
+  const Real* const row_end = row + pairs_of_row * step;
+  const std::ptrdiff_t gap = row + stride - row_end;
+  return {row + begin % pairs_of_row * step, row_end, std::min(longest, pairs - begin), second, step, gap, stride};
 }
 
 }  // namespace surd::kernels

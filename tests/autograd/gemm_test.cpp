@@ -168,7 +168,7 @@ TEST_CASE("the kernel is exact where a block of A stays in the L2 cache and B pa
     }
 }
 
-TEST_CASE("what is fetched ahead in parts is each cache line of a matrix once") {
+TEST_CASE("what is fetched ahead in about equal parts is each cache line of a matrix") {
   using kernels::cache_line;
   for (const std::size_t rows : {0, 1, 13, 40})
     for (const std::size_t columns : {std::size_t(0), std::size_t(1), cache_line, 5 * cache_line - 1, 6 * cache_line})
@@ -176,9 +176,11 @@ TEST_CASE("what is fetched ahead in parts is each cache line of a matrix once") 
         for (const std::size_t parts : {1, 2, 7, 300}) {
           const std::size_t stride = columns + gap, lines_of_row = (columns + cache_line - 1) / cache_line;
           const std::vector<Real> matrix(rows * stride);
+          const std::size_t all = kernels::part_ahead(matrix.data(), rows, columns, stride).pairs;
           std::vector<std::size_t> fetched;
           for (std::size_t part = 0; part < parts; ++part) {
             kernels::Ahead ahead = kernels::part_ahead(matrix.data(), rows, columns, stride, part, parts);
+            CHECK(ahead.pairs <= (all + parts - 1) / parts);
             for (; ahead.pairs > 0; ahead.advance())
               for (const std::size_t line : {std::size_t(0), ahead.second})
                 fetched.push_back(static_cast<std::size_t>(ahead.at - matrix.data()) + line);

@@ -35,7 +35,7 @@ def shape_table(shapes):
 
 
 def step_table(table, names, peak=None):
-    """`peak`: GFLOP/s of a core, for a column that says how much of it a step uses; newer steps have their own beside."""
+    """`peak`: GFLOP/s of a core, for a column that says how much of it a step uses; steps of newer files bring their own."""
     of_peak = ["% of the peak"] if peak else []
     lines = head(["shape", "library's products, ms", "surd, ms", "surd / library's products"] + of_peak +
                  [cell for n in names for cell in (f"{n}, ms", f"{n} / surd")])

@@ -3,7 +3,7 @@
 namespace surd {
 
 /// Multiplications and additions a second, in 1e9, of one core that has nothing to load or to store: the fastest of
-/// what `seconds` have time for.
+/// the rounds that fit into `seconds`.
 double peak_gflops(double seconds);
 
 }  // namespace surd

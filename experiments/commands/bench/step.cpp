@@ -120,8 +120,8 @@ int bench_step_command(const BenchStepArguments& arguments) {
              counted(arguments.replicas, "thread"), arguments.dropout);
   fmt::print("step   {:.2f} ms (median of {}), {} positions/s,\n", 1e3 * seconds, steps.size(),
              with_commas(result["tokens_per_s"].get<std::uint64_t>()));
-  fmt::print("{:.1f} GFLOP/s, where a core that loads and stores nothing has {:.1f}\n", gflops, peak);
-  fmt::print("its matrix products alone, by the BLAS library on one thread: {:.2f} ms;\nstep / these {:.2f}\n",
+  fmt::print("{:.1f} GFLOP/s; one core that loads and stores nothing has {:.1f}\n", gflops, peak);
+  fmt::print("the step's matrix products alone, by the BLAS library on one thread: {:.2f} ms;\nstep / these {:.2f}\n",
              1e3 * statistics::median(products_alone), statistics::median(ratios));
   const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) / 1e6; };
   fmt::print("memory {:.0f} MB at its peak: parameters, gradients and moments {:.0f} MB,\n", megabytes(memory),
