@@ -1,6 +1,5 @@
 #include "autograd/kernels/attention.hpp"
 
-#include "autograd/kernels/dropout.hpp"
 #include "autograd/kernels/product.hpp"
 #include "autograd/kernels/simd.hpp"
 #include "autograd/kernels/transpose.hpp"
@@ -16,21 +15,7 @@ namespace {
 
 constexpr std::size_t shortest = 16;                          // row of scores
 constexpr std::size_t longest = lanes >= shortest ? 32 : 16;  // queries, and row of scores: two registers
-constexpr std::size_t widest = 64;                            // columns of a head
-
-/// Rows of a softmax at a time: each of its steps waits for the one before, but not for those of other rows.
-constexpr std::size_t group_size = many_registers ? 2 * fold_size : fold_size;
-
-/// Row g of the group that begins at `first`; beyond the last of `rows` it is the last one again.
-std::size_t row_of(std::size_t first, std::size_t g, std::size_t rows) { return std::min(first + g, rows - 1); }
-
-/// Calls f(first, size) for groups of rows (row_of); size is a constant.
-template <class F>
-SURD_INLINE inline void by_groups(std::size_t rows, F f) {
-  std::size_t first = 0;
-  for (; first + fold_size < rows; first += group_size) f(first, std::integral_constant<std::size_t, group_size>());
-  if (first < rows) f(first, std::integral_constant<std::size_t, fold_size>());
-}
+constexpr std::size_t widest = 64;                            // columns of a head, or of several at once
 
 // The inner axis of a head's products is so short that what gemm.cpp does before and after its sums takes as long as
 // these. There is neither bias nor relu here, and beta is 0 or 1.
@@ -111,142 +96,216 @@ void multiply(const Product& p) {
   }
 }
 
-/// scores = factor A B^T, with A [queries, width] and B [keys, width]; columns beyond the keys repeat the last one.
-void multiply_by_keys(const HeadSizes& s, std::size_t width, Real factor, Rows a, Rows b, Real* scores) {
-  alignas(64) Real turned[widest * longest];
-  transpose_panel(b.data, b.stride, s.keys, width, turned, s.row());
-  multiply<false>({s.queries, s.row(), width, factor, a.data, a.stride, turned, s.row(), 0, scores, s.row()});
-}
-
-template <std::size_t width>
-void weights_of(const HeadSizes& s, Rows q, Rows k, const Real* bias, const std::size_t* visible, bool subtract_max,
-                Real* scores, Real* weights) {
-  constexpr std::size_t row = width * lanes;
-  multiply_by_keys(s, s.key_width, s.factor, q, k, weights);
-  const Batch hidden(-std::numeric_limits<Real>::infinity());
-  by_groups(s.queries, [&](std::size_t t, auto size) SURD_INLINE {
-    constexpr std::size_t group = decltype(size)::value;
-    Batch x[width][group];
-    const auto query = [&](auto g) SURD_INLINE { return row_of(t, g, s.queries); };
-    const auto place = [&](auto g, auto r) SURD_INLINE { return query(g) * row + r * lanes; };
-    const auto each = [&](auto f) SURD_INLINE {
-      unroll<width>([&](auto r) SURD_INLINE { unroll<group>([&](auto g) SURD_INLINE { f(g, r, x[r][g]); }); });
-    };
-    each([&](auto g, auto r, Batch& score) SURD_INLINE { score = Batch::load_unaligned(weights + place(g, r)); });
-    if (bias != nullptr)
-      each([&](auto g, auto r, Batch& score) SURD_INLINE {
-        const std::size_t left = s.keys - std::min(s.keys, r * lanes);
-        score += load_part(bias + (s.queries - 1 - query(g)) + r * lanes, std::min(lanes, left));
-      });
-    if (s.cap > 0) each([&](auto, auto, Batch& score) SURD_INLINE { score = soft_cap(score, Batch(s.cap)); });
-    if (scores != nullptr)
-      each([&](auto g, auto r, Batch& score) SURD_INLINE { score.store_unaligned(scores + place(g, r)); });
-    each([&](auto g, auto r, Batch& score) SURD_INLINE {
-      const Batch key = lane_index() + Batch(static_cast<Real>(r * lanes));
-      score = xsimd::select(key < Batch(static_cast<Real>(visible[query(g)])), score, hidden);
-    });
-    if (subtract_max) {
-      Batch largest[group];
-      Real shift[group];
-      unroll<group>([&](auto g) SURD_INLINE {
-        largest[g] = x[0][g];
-        unroll<width>([&](auto r) SURD_INLINE { largest[g] = xsimd::max(largest[g], x[r][g]); });
-      });
-      maxima(largest, shift);
-      each([&](auto g, auto, Batch& score) SURD_INLINE { score -= Batch(shift[g]); });
-    }
-    Batch total[group];
-    Real denominator[group];
-    unroll<width>([&](auto r) SURD_INLINE {
-      exp(x[r]);
-      unroll<group>([&](auto g) SURD_INLINE { total[g] = r == 0 ? x[r][g] : total[g] + x[r][g]; });
-    });
-    sums(total, denominator);
-    Real inverse[group];
-    for (std::size_t g = 0; g < group; ++g) inverse[g] = 1 / denominator[g];
-    each([&](auto g, auto r, Batch& weight) SURD_INLINE {
-      const bool sees_none = visible[query(g)] == 0;
-      (sees_none ? Batch(Real(0)) : weight * Batch(inverse[g])).store_unaligned(weights + place(g, r));
-    });
-  });
-}
-
-/// ds = P * (dz - rowsum(dz * P)), dz = keep_scale d_o V^T or, where P is marked as dropped, 0; times the derivative of
-/// the cap.
-template <std::size_t width>
-void gradient_of_scores(const HeadSizes& s, Rows v, const Real* scores, const Real* marked_weights, Real keep_scale,
-                        Rows d_o, Real* ds) {
-  constexpr std::size_t row = width * lanes;
-  multiply_by_keys(s, s.value_width, keep_scale, d_o, v, ds);
-  const Batch zero(Real(0));
-  by_groups(s.queries, [&](std::size_t t, auto size) SURD_INLINE {
-    constexpr std::size_t group = decltype(size)::value;
-    const auto place = [&](auto g, auto r) SURD_INLINE { return row_of(t, g, s.queries) * row + r * lanes; };
-    Batch dz[width][group], total[group];
-    Real inner[group];
-    unroll<width>([&](auto r) SURD_INLINE {
-      unroll<group>([&](auto g) SURD_INLINE {
-        const Batch y = Batch::load_unaligned(marked_weights + place(g, r));
-        dz[r][g] = xsimd::select(y > zero, Batch::load_unaligned(ds + place(g, r)), zero);
-        total[g] = r == 0 ? y * dz[r][g] : xsimd::fma(y, dz[r][g], total[g]);
-      });
-    });
-    sums(total, inner);
-    unroll<width>([&](auto r) SURD_INLINE {
-      unroll<group>([&](auto g) SURD_INLINE {
-        const Batch y = xsimd::abs(Batch::load_unaligned(marked_weights + place(g, r)));
-        Batch gradient = y * (dz[r][g] - Batch(inner[g]));
-        if (s.cap > 0) gradient *= soft_cap_gradient(Batch::load_unaligned(scores + place(g, r)), Batch(s.cap));
-        gradient.store_unaligned(ds + place(g, r));
-      });
-    });
-  });
-}
-
-/// Calls f with the number of registers of a row of scores, as a type.
-template <class F>
-void by_width(std::size_t row, F f) {
-  if (row == shortest) return f(std::integral_constant<std::size_t, shortest / lanes>());
-  f(std::integral_constant<std::size_t, longest / lanes>());
-}
-
 }  // namespace
 
-bool is_short_head(const HeadSizes& s) {
+bool are_short_heads(const HeadSizes& s) {
   return s.queries <= longest && (s.row() == shortest || s.row() == longest) &&
-         std::max(s.key_width, s.value_width) <= widest;
+         s.heads * std::max(s.key_width, s.value_width) <= widest;
 }
 
 std::size_t longest_short_head() { return longest; }
 
-void short_head_weights(const HeadSizes& sizes, Rows q, Rows k, const Real* bias, const std::size_t* visible,
-                        bool subtract_max, Real* scores, Real* weights) {
-  by_width(sizes.row(),
-           [&](auto width) { weights_of<width.value>(sizes, q, k, bias, visible, subtract_max, scores, weights); });
+std::size_t heads_at_once(const HeadSizes& s) {
+  return are_short_heads(s) ? widest / std::max({s.key_width, s.value_width, std::size_t{1}}) : 1;
 }
 
-void short_head_output(const HeadSizes& s, const Real* marked_weights, Real keep_scale, Rows v, MutableRows o) {
-  alignas(64) Real memory[longest * longest];
-  const Real* const kept = kept_of_marked(marked_weights, keep_scale, memory, s.queries * s.row());
-  multiply<false>({s.queries, s.value_width, s.keys, 1, kept, s.row(), v.data, v.stride, 0, o.data, o.stride});
+void short_heads_by_keys(const HeadSizes& s, std::size_t width, Real factor, Rows a, Rows b, Real* scores) {
+  alignas(64) Real turned[widest * longest];
+  transpose_panel(b.data, b.stride, s.keys, s.heads * width, turned, s.row());
+  for (std::size_t h = 0; h < s.heads; ++h)
+    multiply<false>({s.queries, s.row(), width, factor, a.data + h * width, a.stride, turned + h * width * s.row(),
+                     s.row(), 0, scores + h * s.scores(), s.row()});
 }
 
-void short_head_backward(const HeadSizes& s, Rows q, Rows k, Rows v, const Real* scores, const Real* marked_weights,
-                         Real keep_scale, Rows d_o, Real* ds, const HeadGradients& to) {
-  by_width(s.row(),
-           [&](auto width) { gradient_of_scores<width.value>(s, v, scores, marked_weights, keep_scale, d_o, ds); });
-  const std::size_t row = s.row();
-  const Real beta = to.add_to_keys ? 1 : 0;
-  if (to.v.data != nullptr) {
-    alignas(64) Real memory[longest * longest];
-    const Real* const kept = kept_of_marked(marked_weights, keep_scale, memory, s.queries * s.row());
-    multiply<true>(
-        {s.keys, s.value_width, s.queries, 1, kept, row, d_o.data, d_o.stride, beta, to.v.data, to.v.stride});
+void short_heads_by_scores(const HeadSizes& s, bool transpose_a, const Real* a, Rows b, std::size_t width, Real factor,
+                           Real beta, MutableRows to) {
+  Product p{transpose_a ? s.keys : s.queries,
+            width,
+            transpose_a ? s.queries : s.keys,
+            factor,
+            a,
+            s.row(),
+            b.data,
+            b.stride,
+            beta,
+            to.data,
+            to.stride};
+  for (std::size_t h = 0; h < s.heads; ++h, p.a += s.scores(), p.b += width, p.c += width)
+    transpose_a ? multiply<true>(p) : multiply<false>(p);
+}
+
+namespace {
+
+constexpr Real hidden = -std::numeric_limits<Real>::infinity();  // score
+
+/// Rows of a softmax that go through a pass before the next pass begins: a processor works at some of them at once,
+/// because none waits for another.
+constexpr std::size_t short_rows_at_once = 64, long_rows_at_once = 8;
+
+/// Rows that take the steps of a pass by turns, because each step waits for the one before.
+constexpr std::size_t group_size = many_registers ? 2 * fold_size : fold_size;
+
+/// Calls f(row, size) for groups of rows: row(g) is the number of the group's row g, for g below the constant `size`;
+/// beyond the last of `rows` it is the last one again.
+template <class F>
+SURD_INLINE inline void by_groups(std::size_t rows, F f) {
+  std::size_t first = 0;
+  for (; first + group_size <= rows; first += group_size)
+    f([=](std::size_t g) SURD_INLINE { return first + g; }, std::integral_constant<std::size_t, group_size>());
+  const auto rest = [=](std::size_t g) SURD_INLINE { return std::min(first + g, rows - 1); };
+  if constexpr (group_size > fold_size)
+    if (first + fold_size < rows) return f(rest, std::integral_constant<std::size_t, group_size>());
+  if (first < rows) f(rest, std::integral_constant<std::size_t, fold_size>());
+}
+
+/// softmax_prefixes of rows of one or two registers, and up to short_rows_at_once.
+template <std::size_t registers>
+void softmax_short_prefixes(Real* x, const std::size_t* visible, std::size_t rows, bool subtract_max) {
+  Real shift[short_rows_at_once] = {}, total[short_rows_at_once];
+  const auto place = [=](std::size_t row, std::size_t r) { return x + (row * registers + r) * lanes; };
+  const auto load = [=](std::size_t row, std::size_t r) SURD_INLINE {
+    return load_part(place(row, r), std::min(lanes, visible[row] - std::min(visible[row], r * lanes)), hidden);
+  };
+  const auto pass = [&](auto f) SURD_INLINE {  // over registers of groups
+    by_groups(rows, [&](auto row, auto size) SURD_INLINE {
+      Batch u[registers][size];
+      unroll<registers>([&](auto r)
+                            SURD_INLINE { unroll<size>([&](auto g) SURD_INLINE { u[r][g] = load(row(g), r); }); });
+      f(row, size, u);
+    });
+  };
+  if (subtract_max)
+    pass([&](auto row, auto size, auto& u) SURD_INLINE {
+      Real largest[size];
+      unroll<registers>([&](auto r) SURD_INLINE {
+        unroll<size>([&](auto g) SURD_INLINE { u[0][g] = xsimd::max(u[0][g], u[r][g]); });
+      });
+      maxima(u[0], largest);
+      for (std::size_t g = 0; g < size; ++g) shift[row(g)] = largest[g];
+    });
+  pass([&](auto row, auto size, auto& u) SURD_INLINE {
+    Batch sum[size];
+    Real sum_of_row[size];
+    unroll<registers>([&](auto r) SURD_INLINE {
+      unroll<size>([&](auto g) SURD_INLINE { u[r][g] -= Batch(shift[row(g)]); });
+      exp(u[r]);
+      unroll<size>([&](auto g) SURD_INLINE { sum[g] = r == 0 ? u[r][g] : sum[g] + u[r][g]; });
+      unroll<size>([&](auto g) SURD_INLINE { u[r][g].store_unaligned(place(row(g), r)); });
+    });
+    sums(sum, sum_of_row);
+    for (std::size_t g = 0; g < size; ++g) total[row(g)] = sum_of_row[g];
+  });
+  for (std::size_t row = 0; row < rows; ++row) total[row] = 1 / total[row];
+  for (std::size_t row = 0; row < rows; ++row)
+    unroll<registers>([&](auto r) SURD_INLINE {
+      const Batch e = Batch::load_unaligned(place(row, r));
+      (visible[row] == 0 ? Batch(Real(0)) : e * Batch(total[row])).store_unaligned(place(row, r));
+    });
+}
+
+/// softmax_prefixes of longer rows, and up to long_rows_at_once.
+void softmax_long_prefixes(Real* x, const std::size_t* visible, std::size_t rows, std::size_t width,
+                           bool subtract_max) {
+  const auto load = [=](std::size_t r, std::size_t i) {
+    const Real* const from = x + r * width + i;
+    return i + lanes <= visible[r] ? Batch::load_unaligned(from) : load_part(from, visible[r] - i, hidden);
+  };
+  Real shift[long_rows_at_once] = {}, inverse[long_rows_at_once];
+  for (std::size_t r = 0; subtract_max && r < rows; ++r) {
+    Batch largest(hidden);
+    for (std::size_t i = 0; i < visible[r]; i += lanes) largest = xsimd::max(largest, load(r, i));
+    shift[r] = horizontal_max(largest);
   }
-  if (to.q.data != nullptr)
-    multiply<false>({s.queries, s.key_width, s.keys, s.factor, ds, row, k.data, k.stride, 0, to.q.data, to.q.stride});
-  if (to.k.data != nullptr)
-    multiply<true>({s.keys, s.key_width, s.queries, s.factor, ds, row, q.data, q.stride, beta, to.k.data, to.k.stride});
+  for (std::size_t r = 0; r < rows; ++r) {
+    Batch total(Real(0));
+    for (std::size_t i = 0; i < visible[r]; i += lanes) {
+      const Batch u = load(r, i) - Batch(shift[r]);
+      const Batch e = exp(u);
+      e.store_unaligned(x + r * width + i);
+      total += e;
+    }
+    inverse[r] = 1 / xsimd::hadd(total);
+  }
+  for (std::size_t r = 0; r < rows; ++r) {
+    Real* row = x + r * width;
+    std::size_t i = 0;
+    for (; i < visible[r]; i += lanes) (Batch::load_unaligned(row + i) * Batch(inverse[r])).store_unaligned(row + i);
+    for (; i < width; i += lanes) Batch(Real(0)).store_unaligned(row + i);
+  }
+}
+
+/// dz of softmax_marked_backward().
+SURD_INLINE inline Batch kept_gradient(Batch marked_y, Batch dy, Real keep_scale) {
+  const Batch zero(Real(0));
+  return xsimd::select(marked_y > zero, Batch(keep_scale) * dy, zero);
+}
+
+/// softmax_marked_backward of rows of one or two registers.
+template <std::size_t registers>
+void softmax_marked_backward_of_short(const Real* marked_y, Real keep_scale, Real* dy, std::size_t rows) {
+  by_groups(rows, [&](auto row, auto size) SURD_INLINE {
+    const auto place = [=](auto g, auto r) SURD_INLINE { return (row(g) * registers + r) * lanes; };
+    Batch dz[registers][size], total[size];
+    Real inner[size];
+    unroll<registers>([&](auto r) SURD_INLINE {
+      unroll<size>([&](auto g) SURD_INLINE {
+        const Batch y = Batch::load_unaligned(marked_y + place(g, r));
+        dz[r][g] = kept_gradient(y, Batch::load_unaligned(dy + place(g, r)), keep_scale);
+        total[g] = r == 0 ? y * dz[r][g] : fma(y, dz[r][g], total[g]);
+      });
+    });
+    sums(total, inner);
+    unroll<registers>([&](auto r) SURD_INLINE {
+      unroll<size>([&](auto g) SURD_INLINE {
+        const Batch y = xsimd::abs(Batch::load_unaligned(marked_y + place(g, r)));
+        (y * (dz[r][g] - Batch(inner[g]))).store_unaligned(dy + place(g, r));
+      });
+    });
+  });
+}
+
+/// softmax_marked_backward of one longer row.
+void softmax_marked_backward_of_long(const Real* marked_y, Real keep_scale, Real* dy, std::size_t width) {
+  const auto gradient = [=](Batch y, std::size_t i) {
+    return kept_gradient(y, Batch::load_unaligned(dy + i), keep_scale);
+  };
+  Batch total(Real(0));
+  for (std::size_t i = 0; i < width; i += lanes) {
+    const Batch y = Batch::load_unaligned(marked_y + i);
+    total = fma(y, gradient(y, i), total);
+  }
+  const Batch inner(xsimd::hadd(total));
+  for (std::size_t i = 0; i < width; i += lanes) {
+    const Batch y = Batch::load_unaligned(marked_y + i);
+    (xsimd::abs(y) * (gradient(y, i) - inner)).store_unaligned(dy + i);
+  }
+}
+
+}  // namespace
+
+void softmax_prefixes(Real* x, const std::size_t* visible, std::size_t rows, std::size_t width, bool subtract_max,
+                      std::size_t heads) {
+  const bool one = width == lanes, two = width == 2 * lanes;  // registers
+  const std::size_t at_once = one || two ? short_rows_at_once : long_rows_at_once;
+  std::size_t seen[short_rows_at_once];
+  for (std::size_t first = 0, r = 0; first < heads * rows; first += at_once) {
+    const std::size_t count = std::min(at_once, heads * rows - first);
+    for (std::size_t i = 0; i < count; ++i, r = r + 1 < rows ? r + 1 : 0) seen[i] = visible[r];
+    Real* const from = x + first * width;
+    if (one)
+      softmax_short_prefixes<1>(from, seen, count, subtract_max);
+    else if (two)
+      softmax_short_prefixes<2>(from, seen, count, subtract_max);
+    else
+      softmax_long_prefixes(from, seen, count, width, subtract_max);
+  }
+}
+
+void softmax_marked_backward(const Real* marked_y, Real keep_scale, Real* dy, std::size_t rows, std::size_t width) {
+  if (width == lanes) return softmax_marked_backward_of_short<1>(marked_y, keep_scale, dy, rows);
+  if (width == 2 * lanes) return softmax_marked_backward_of_short<2>(marked_y, keep_scale, dy, rows);
+  for (std::size_t r = 0; r < rows; ++r)
+    softmax_marked_backward_of_long(marked_y + r * width, keep_scale, dy + r * width, width);
 }
 
 }  // namespace surd::kernels

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-/// A head of attention whose scores, softmax and sums stay in registers and in the L1 cache, for the short sequences of
-/// toy tasks. The op (autograd/ops/attention.cpp) says what is computed, and does longer ones by matrix products.
+/// What attention consists of: a softmax over what each query sees; and for heads of few queries and keys, as toy tasks
+/// have them, products whose sums stay in registers. autograd/ops/attention_head.hpp puts them together.
 namespace surd::kernels {
 
 /// Row i begins at data + i stride.
@@ -21,36 +21,40 @@ struct MutableRows {
 /// Elements from one row of scores to the next: rows are padded, so that no register is filled in part.
 inline std::size_t row_of_scores(std::size_t keys) { return (keys + 15) / 16 * 16; }
 
+/// Heads that stand side by side, each with keys and values of its own: columns h width, h width + 1, ... of Q, K, V
+/// and O are of head h, and its scores begin at h scores().
 struct HeadSizes {
   std::size_t queries, keys, key_width, value_width;
   Real factor;   ///< on the scores
   Real cap = 0;  ///< of the scores, see soft_cap; 0: none
+  std::size_t heads = 1;
 
   std::size_t row() const { return row_of_scores(keys); }
+  std::size_t scores() const { return queries * row(); }  ///< elements of one head's; those of the next follow
 };
 
-/// Whether the functions below take a head of these sizes.
-bool is_short_head(const HeadSizes& sizes);
+/// Whether short_heads_by_keys() and short_heads_by_scores() take these heads.
+bool are_short_heads(const HeadSizes& sizes);
 /// Queries, and keys, of the longest head that they take.
 std::size_t longest_short_head();
+/// How many heads of these sizes they take at once; 1 where they take none.
+std::size_t heads_at_once(const HeadSizes& sizes);
 
-/// P = softmax(S), S = factor Q K^T + bias or the soft cap of that, over the first visible[t] keys of query t, 0
-/// beyond. The bias of query t and key j is bias[queries - 1 - t + j]; null for none. `scores`, as large as P and not
-/// P, gets S unless it is null, with copies of the last key beyond the keys.
-void short_head_weights(const HeadSizes& sizes, Rows q, Rows k, const Real* bias, const std::size_t* visible,
-                        bool subtract_max, Real* scores, Real* weights);
+/// scores = factor A B^T of each head, with A [queries, heads width], B [keys, heads width], where `width` is key_width
+/// or value_width, and scores [heads, queries, row()]. Beyond the keys stand copies of the last one's.
+void short_heads_by_keys(const HeadSizes& sizes, std::size_t width, Real factor, Rows a, Rows b, Real* scores);
+/// to = factor A B + beta to of each head, with beta 0 or 1, A [queries, keys] or its transpose, out of
+/// [heads, queries, row()], and `width` columns a head in B and `to`, which is neither A nor B.
+void short_heads_by_scores(const HeadSizes& sizes, bool transpose_a, const Real* a, Rows b, std::size_t width,
+                           Real factor, Real beta, MutableRows to);
 
-/// O = dropout(P) V, where a minus sign marks what is dropped (mark_dropped); where keep_scale is 1, nothing is.
-void short_head_output(const HeadSizes& sizes, const Real* marked_weights, Real keep_scale, Rows v, MutableRows o);
-
-/// The gradients of the two, from that of O; what is null is left out. Those of K and V are added where other heads
-/// share them. `d_scores`, as large as P and neither it nor `scores`, gets the gradient of the scores before their
-/// cap. `scores` is what short_head_weights gave, and is not read where there is no cap.
-struct HeadGradients {
-  MutableRows q, k, v;
-  bool add_to_keys;
-};
-void short_head_backward(const HeadSizes& sizes, Rows q, Rows k, Rows v, const Real* scores, const Real* marked_weights,
-                         Real keep_scale, Rows d_o, Real* d_scores, const HeadGradients& gradients);
+/// softmax_row (kernels/rows.hpp) of x [heads, rows, width] in place, over the first visible[r] elements of row r of
+/// each head; the others become 0. `width` is a multiple of 16, and what stands beyond the visible elements may be
+/// anything.
+void softmax_prefixes(Real* x, const std::size_t* visible, std::size_t rows, std::size_t width, bool subtract_max,
+                      std::size_t heads = 1);
+/// dx = y * (dz - sum(dz * y)), row by row, in place of dy [rows, width], with dz = keep_scale dy or, where dropout
+/// marked y with a minus sign, 0; y itself is meant without the sign. `width` is a multiple of 16.
+void softmax_marked_backward(const Real* marked_y, Real keep_scale, Real* dy, std::size_t rows, std::size_t width);
 
 }  // namespace surd::kernels

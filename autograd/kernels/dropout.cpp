@@ -80,10 +80,4 @@ void drop_marked(const Real* x, Real keep_scale, Real* y, std::size_t n) {
       x);
 }
 
-const Real* kept_of_marked(const Real* x, Real keep_scale, Real* memory, std::size_t n) {
-  if (keep_scale == 1) return x;
-  drop_marked(x, keep_scale, memory, n);
-  return memory;
-}
-
 }  // namespace surd::kernels

@@ -35,7 +35,5 @@ void dropout_backward(const std::uint8_t* kept, Real keep_scale, const Real* dy,
 void mark_dropped(const DropoutDraws& draws, Real* x, std::size_t n);
 /// y[i] = keep_scale x[i], or 0 where x[i] is marked.
 void drop_marked(const Real* x, Real keep_scale, Real* y, std::size_t n);
-/// What drop_marked() gives: in `memory`, or x itself where keep_scale is 1, because nothing is marked then.
-const Real* kept_of_marked(const Real* x, Real keep_scale, Real* memory, std::size_t n);
 
 }  // namespace surd::kernels

@@ -105,10 +105,15 @@ void tanh_backward(const Real* y, const Real* dy, Real* dx, std::size_t n) {
   map([](Batch v, Batch g) { return g * (Batch(Real(1)) - v * v); }, n, dx, y, dy);
 }
 void soft_cap(Real cap, const Real* x, Real* y, std::size_t n) {
-  map([cap](Batch u) { return soft_cap(u, Batch(cap)); }, n, y, x);
+  map([cap](Batch u) { return Batch(cap) * xsimd::tanh(u / Batch(cap)); }, n, y, x);
 }
 void soft_cap_backward(Real cap, const Real* y, const Real* dy, Real* dx, std::size_t n) {
-  map([cap](Batch v, Batch g) { return soft_cap_gradient(v, Batch(cap)) * g; }, n, dx, y, dy);
+  map(
+      [cap](Batch v, Batch g) {
+        const Batch share = v / Batch(cap);
+        return (Batch(Real(1)) - share * share) * g;
+      },
+      n, dx, y, dy);
 }
 void sigmoid(const Real* x, Real* y, std::size_t n) {
   map([](Batch u) { return Batch(Real(1)) / (Batch(Real(1)) + exp(-u)); }, n, y, x);

@@ -3,7 +3,6 @@
 #include "autograd/kernels/elementwise.hpp"
 #include "autograd/kernels/simd.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -48,67 +47,6 @@ void softmax_row(const Real* x, Real* y, std::size_t n, bool subtract_max) {
 void softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size_t n) {
   const Real inner = dot(y, dy, n);
   map([inner](Batch p, Batch g) { return p * (g - Batch(inner)); }, n, dx, y, dy);
-}
-
-namespace {
-
-/// So many rows go through a pass before the next pass begins: a processor works at some of them at once, because none
-/// waits for another.
-constexpr std::size_t rows_at_once = 8;
-
-void softmax_prefixes_at_once(Real* x, const std::size_t* visible, std::size_t rows, std::size_t width,
-                              bool subtract_max) {
-  const auto load = [=](std::size_t r, std::size_t i) {
-    const Batch value = Batch::load_unaligned(x + r * width + i);
-    if (i + lanes <= visible[r]) return value;
-    return xsimd::select(lane_index() < Batch(static_cast<Real>(visible[r] - i)), value,
-                         Batch(-std::numeric_limits<Real>::infinity()));
-  };
-  Real shift[rows_at_once] = {}, inverse[rows_at_once];
-  for (std::size_t r = 0; subtract_max && r < rows; ++r) {
-    Batch largest(-std::numeric_limits<Real>::infinity());
-    for (std::size_t i = 0; i < visible[r]; i += lanes) largest = xsimd::max(largest, load(r, i));
-    shift[r] = horizontal_max(largest);
-  }
-  for (std::size_t r = 0; r < rows; ++r) {
-    Batch total(Real(0));
-    for (std::size_t i = 0; i < visible[r]; i += lanes) {
-      const Batch u = load(r, i) - Batch(shift[r]);
-      const Batch e = exp(u);
-      e.store_unaligned(x + r * width + i);
-      total += e;
-    }
-    inverse[r] = 1 / xsimd::hadd(total);
-  }
-  for (std::size_t r = 0; r < rows; ++r) {
-    Real* row = x + r * width;
-    std::size_t i = 0;
-    for (; i < visible[r]; i += lanes) (Batch::load_unaligned(row + i) * Batch(inverse[r])).store_unaligned(row + i);
-    for (; i < width; i += lanes) Batch(Real(0)).store_unaligned(row + i);
-  }
-}
-
-}  // namespace
-
-void softmax_prefixes(Real* x, const std::size_t* visible, std::size_t rows, std::size_t width, bool subtract_max) {
-  for (std::size_t r = 0; r < rows; r += rows_at_once)
-    softmax_prefixes_at_once(x + r * width, visible + r, std::min(rows_at_once, rows - r), width, subtract_max);
-}
-
-void softmax_marked_backward(const Real* marked_y, Real keep_scale, Real* dy, std::size_t width) {
-  const Batch zero(Real(0)), scale(keep_scale);
-  Batch total(Real(0));
-  for (std::size_t i = 0; i < width; i += lanes) {
-    const Batch y = Batch::load_unaligned(marked_y + i);
-    const Batch dz = xsimd::select(y > zero, scale * Batch::load_unaligned(dy + i), zero);
-    total = xsimd::fma(y, dz, total);
-  }
-  const Batch inner(xsimd::hadd(total));
-  for (std::size_t i = 0; i < width; i += lanes) {
-    const Batch y = Batch::load_unaligned(marked_y + i);
-    const Batch dz = xsimd::select(y > zero, scale * Batch::load_unaligned(dy + i), zero);
-    (xsimd::abs(y) * (dz - inner)).store_unaligned(dy + i);
-  }
 }
 
 void log_softmax_row(const Real* x, Real* y, std::size_t n) {

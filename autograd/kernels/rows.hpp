@@ -13,13 +13,6 @@ void softmax_row(const Real* x, Real* y, std::size_t n, bool subtract_max);
 /// dx = y * (dy - sum(dy * y)). dx may be dy.
 void softmax_row_backward(const Real* y, const Real* dy, Real* dx, std::size_t n);
 
-/// softmax_row in place over the first visible[r] elements of row r; the others become 0. `width` is a multiple of 16,
-/// and what stands beyond the visible elements may be anything.
-void softmax_prefixes(Real* x, const std::size_t* visible, std::size_t rows, std::size_t width, bool subtract_max);
-/// dx = y * (dz - sum(dz * y)) in place of dy, with dz = keep_scale dy or, where dropout marked y with a minus sign, 0;
-/// y itself is meant without the sign.
-void softmax_marked_backward(const Real* marked_y, Real keep_scale, Real* dy, std::size_t width);
-
 /// y = x - log sum exp x. y may be x.
 void log_softmax_row(const Real* x, Real* y, std::size_t n);
 /// dx = dy - exp(y) sum(dy)

@@ -117,13 +117,6 @@ inline Batch exp(Batch x) {
 }
 #endif
 
-/// cap tanh(x / cap), and its derivative by its result y.
-inline Batch soft_cap(Batch x, Batch cap) { return cap * xsimd::tanh(x / cap); }
-inline Batch soft_cap_gradient(Batch y, Batch cap) {
-  const Batch share = y / cap;
-  return Batch(Real(1)) - share * share;
-}
-
 /// The first `count` <= lanes elements of a register: load() gives zeros behind them, and memory there is neither read
 /// nor written.
 #if defined(__AVX512F__)
@@ -207,13 +200,6 @@ SURD_INLINE inline void by_registers(std::size_t n, F f) {
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) f(i, Whole());
   if (i < n) f(i, Part(n - i));
-}
-
-/// 0, 1, 2, ...
-inline Batch lane_index() {
-  alignas(64) Real index[lanes];
-  for (std::size_t i = 0; i < lanes; ++i) index[i] = static_cast<Real>(i);
-  return Batch::load_aligned(index);
 }
 
 #ifndef SURD_DOUBLE

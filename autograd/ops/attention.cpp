@@ -4,10 +4,8 @@
 #include "autograd/ops/attention_head.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
-#include <initializer_list>
 #include <limits>
 
 namespace surd {
@@ -36,7 +34,6 @@ struct RowOfBlocks {
   const Block* end() const { return behind; }
   const Block& front() const { return *first; }
   const Block& back() const { return *(behind - 1); }
-  std::size_t count() const { return static_cast<std::size_t>(behind - first); }
   std::size_t scores() const { return back().end() - front().offset; }  // of one head
 };
 
@@ -52,12 +49,11 @@ class Blocks {
       of_head_ = std::max(of_head_, blocks_.back().end());
     }
     begins_.push_back(blocks_.size());
-    for (const Block& block : blocks_) largest_ = std::max(largest_, block.scores());
   }
 
+  const std::vector<Block>& all() const { return blocks_; }
   RowOfBlocks operator[](std::size_t b) const { return {blocks_.data() + begins_[b], blocks_.data() + begins_[b + 1]}; }
   std::size_t scores_of_head() const { return of_head_; }  // memory for them
-  std::size_t largest() const { return largest_; }         // number of scores of a block and head
 
  private:
   void add_row(std::size_t b, std::size_t offset, const Sizes& s, const AttentionArguments& arguments) {
@@ -79,7 +75,7 @@ class Blocks {
 
   std::vector<Block> blocks_;
   std::vector<std::size_t> begins_;  // of the batch rows
-  std::size_t of_head_ = 0, largest_ = 0;
+  std::size_t of_head_ = 0;
 };
 
 /// Where rows are ragged.
@@ -164,18 +160,19 @@ std::size_t visible_keys(std::size_t b, std::size_t t, const Block& block, const
   return arguments.causal ? std::min(length, t + block.keys - block.queries + 1) : length;
 }
 
-/// What is added to the scores of a head, if anything is: number i to that of a key i - (Tq - 1) positions behind its
-/// query.
-std::vector<Real> biases_by_distance(const AttentionArguments& arguments, const Sizes& s, std::size_t head) {
+/// What is added to the scores of each head, if anything is: number i to that of a key i - (Tq - 1) positions behind
+/// its query.
+std::vector<Real> biases_by_distance(const AttentionArguments& arguments, const Sizes& s) {
   std::vector<Real> biases;
   const Variable table = arguments.distance_bias;
   const bool sloping = !arguments.distance_slopes.empty();
   if (!table && !sloping) return biases;
   const double last = static_cast<double>(arguments.first_position + s.queries) - 1;
-  for (std::size_t i = 0; i + 1 < s.queries + s.keys; ++i) {
-    const double slope = sloping ? arguments.distance_slopes[head] * std::fabs(static_cast<double>(i) - last) : 0;
-    biases.push_back((table ? table.value()(arguments.buckets[i], head) : Real(0)) - static_cast<Real>(slope));
-  }
+  for (std::size_t head = 0; head < s.heads; ++head)
+    for (std::size_t i = 0; i + 1 < s.queries + s.keys; ++i) {
+      const double slope = sloping ? arguments.distance_slopes[head] * std::fabs(static_cast<double>(i) - last) : 0;
+      biases.push_back((table ? table.value()(arguments.buckets[i], head) : Real(0)) - static_cast<Real>(slope));
+    }
   return biases;
 }
 
@@ -189,47 +186,6 @@ void add_bias_gradients(const Real* gradients, const AttentionArguments& argumen
   for (std::size_t i = 0; i < by_distance.size(); ++i)
     table_gradient(arguments.buckets[last - farthest + i], head) += by_distance[i];
 }
-
-/// Has the next batch row fetched into the L2 cache while this one is computed, a part of it with each head: more at a
-/// time than the processor can wait for would hold it up. It does not foresee them itself, because the heads take turns
-/// with the cache lines of a position.
-class NextRow {
- public:
-  explicit NextRow(std::size_t parts) : parts_(parts) {}
-
-  void add(const Real* x, std::size_t count) {
-    const std::size_t lines = (count + line - 1) / line;
-    ranges_[count_++] = {x, x + count, (lines + parts_ - 1) / parts_ * line};
-  }
-
-  /// The rows of tensors that belong to the batch row's queries, and to its keys.
-  void add(const RowOfBlocks& row, std::initializer_list<const Tensor*> of_queries,
-           std::initializer_list<const Tensor*> of_keys) {
-    const Block &first = row.front(), &last = row.back();
-    for (const Tensor* x : of_queries)
-      add(x->data() + first.query * row_length(*x), (last.query + last.queries - first.query) * row_length(*x));
-    for (const Tensor* x : of_keys)
-      add(x->data() + first.key * row_length(*x), (last.key + last.keys - first.key) * row_length(*x));
-  }
-
-  void fetch_part() {
-    for (std::size_t i = 0; i < count_; ++i) {
-      Range& range = ranges_[i];
-      const Real* const end = range.begin + std::min<std::size_t>(range.part, range.end - range.begin);
-      for (const Real* x = range.begin; x < end; x += line) __builtin_prefetch(x, 0, 2);
-      range.begin = end;
-    }
-  }
-
- private:
-  static constexpr std::size_t line = 64 / sizeof(Real);
-  struct Range {
-    const Real *begin, *end;  // of what is still to be fetched
-    std::size_t part;
-  };
-  std::size_t parts_, count_ = 0;
-  std::array<Range, 8> ranges_;  // backward has q, k, v, their gradients, that of the output, and the weights
-};
 
 /// What an observer is shown: [B, H, Tq, Tk], filled head by head; keys that are hidden get `hidden`, and padding where
 /// rows are ragged. Empty where nobody observes.
@@ -294,10 +250,22 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   const auto head_sizes = [=](const Block& block) {
     return kernels::HeadSizes{block.queries, block.keys, s.key_width, s.value_width, factor, cap};
   };
-  // Longer heads take so long that fetching does not matter.
-  const auto fetch_ahead = [=](const Blocks& all, std::size_t b) {
-    return b < s.batch && kernels::is_short_head(head_sizes(all[b].front()));
+  // Those that share keys add up their gradients, one head after the other.
+  const auto heads_at_once = [=](const Block& block) {
+    return shared_by > 1 ? 1 : std::min(s.heads, kernels::heads_at_once(head_sizes(block)));
   };
+  // Calls f(first head, sizes) for the heads that are computed at once.
+  const auto by_heads = [=](const Block& block, auto f) {
+    kernels::HeadSizes sizes = head_sizes(block);
+    const std::size_t at_once = heads_at_once(block);
+    for (std::size_t h = 0; h < s.heads; h += sizes.heads) {
+      sizes.heads = std::min(at_once, s.heads - h);
+      f(h, sizes);
+    }
+  };
+  std::size_t scores_at_once = 0;
+  for (const Block& block : blocks.all())
+    scores_at_once = std::max(scores_at_once, heads_at_once(block) * block.scores());
   struct Operands {
     const Real *q, *k, *v;
   };
@@ -307,39 +275,36 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   Tensor weights(Shape{s.heads * blocks.scores_of_head()});
   // Backward needs those that are capped.
   const bool keep_scores = cap > 0 && recorded;
-  Tensor scores(Shape{keep_scores ? weights.size() : tape.observed() ? blocks.largest() : 0});
-  Tensor o(Shape{q.shape()[0], q.shape()[1], o_row});
+  Tensor scores(Shape{keep_scores ? weights.size() : tape.observed() ? scores_at_once : 0});
+  Tensor kept(Shape{drop ? scores_at_once : 0}), o(Shape{q.shape()[0], q.shape()[1], o_row});
   Shown shown_scores(tape, s, std::numeric_limits<Real>::quiet_NaN()), shown_weights(tape, s, 0);
-  std::vector<std::vector<Real>> biases;  // a head
-  for (std::size_t h = 0; h < s.heads; ++h) biases.push_back(biases_by_distance(arguments, s, h));
+  const std::vector<Real> biases = biases_by_distance(arguments, s);
   std::vector<std::size_t> visible(s.queries);
   for (std::size_t b = 0; b < s.batch; ++b) {
-    NextRow next(s.heads * blocks[b].count());
-    if (fetch_ahead(blocks, b + 1)) {
-      next.add(blocks[b + 1], {&q.value(), &o}, {&k.value(), &v.value()});
-      if (recorded) next.add(weights.data() + scores_at(blocks[b + 1].front(), 0), s.heads * blocks[b + 1].scores());
-    }
     for (const Block& block : blocks[b]) {
       for (std::size_t t = 0; t < block.queries; ++t) visible[t] = visible_keys(b, t, block, arguments);
-      for (std::size_t h = 0; h < s.heads; ++h) {
-        next.fetch_part();
-        Real* p = weights.data() + scores_at(block, h);
-        Real* head_scores = scores.data() + (keep_scores ? scores_at(block, h) : 0);
-        attention_head::weights(head_sizes(block), {in.q + q_at(block, h), q_row}, {in.k + k_at(block, h), k_row},
-                                biases[h].empty() ? nullptr : biases[h].data() + (s.queries - block.queries),
-                                visible.data(), arguments.subtract_max == SubtractMax::yes,
-                                scores.size() > 0 ? head_scores : nullptr, p);
-        shown_scores.copy(head_scores, b, h, block, arguments);
-        shown_weights.copy(p, b, h, block, arguments);
-      }
+      by_heads(block, [&](std::size_t first, const kernels::HeadSizes& sizes) {
+        Real* const p = weights.data() + scores_at(block, first);
+        Real* const head_scores = scores.data() + (keep_scores ? scores_at(block, first) : 0);
+        const std::size_t distances = s.queries + s.keys - 1;
+        attention_head::weights(
+            sizes, {in.q + q_at(block, first), q_row}, {in.k + k_at(block, first), k_row},
+            {biases.empty() ? nullptr : biases.data() + first * distances + (s.queries - block.queries), distances},
+            visible.data(), arguments.subtract_max == SubtractMax::yes, scores.size() > 0 ? head_scores : nullptr, p);
+        for (std::size_t i = 0; tape.observed() && i < sizes.heads; ++i) {
+          shown_scores.copy(head_scores + i * block.scores(), b, first + i, block, arguments);
+          shown_weights.copy(p + i * block.scores(), b, first + i, block, arguments);
+        }
+      });
     }
     if (drop)
       kernels::mark_dropped({arguments.stream, (tape.options().first_row + b) * draws_of_batch_row, rate},
                             weights.data() + scores_at(blocks[b].front(), 0), s.heads * blocks[b].scores());
     for (const Block& block : blocks[b])
-      for (std::size_t h = 0; h < s.heads; ++h)
-        attention_head::output(head_sizes(block), weights.data() + scores_at(block, h), rate.keep_scale,
-                               {in.v + v_at(block, h), v_row}, {o.data() + o_at(block, h), o_row});
+      by_heads(block, [&](std::size_t first, const kernels::HeadSizes& sizes) {
+        attention_head::output(sizes, weights.data() + scores_at(block, first), rate.keep_scale,
+                               {in.v + v_at(block, first), v_row}, kept.data(), {o.data() + o_at(block, first), o_row});
+      });
   }
   if (tape.observed()) tape.observe("factor", full({1}, factor));
   shown_scores.show(tape, "scores");
@@ -355,30 +320,27 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
       return s.keys < s.rows_of_keys ? zeros(x.shape()) : empty_like(x.value());  // nothing else clears the room
     };
     Tensor dq = gradient_of(q), dk = gradient_of(k), dv = gradient_of(v);
-    Tensor ds(Shape{blocks.largest()}), d_bias = to_bias ? zeros(bias.shape()) : Tensor(Shape{0});
+    Tensor ds(Shape{scores_at_once}), d_bias = to_bias ? zeros(bias.shape()) : Tensor(Shape{0});
     Shown shown_gradients(q.tape(), s, 0);
     const auto gradients = [](bool needed, Tensor& x, std::size_t at, std::size_t stride) {
       return kernels::MutableRows{needed ? x.data() + at : nullptr, stride};
     };
     for (std::size_t b = 0; b < s.batch; ++b) {
-      NextRow next(s.heads * blocks[b].count());
-      if (fetch_ahead(blocks, b + 1)) {
-        next.add(blocks[b + 1], {&q.value(), &pass.gradient(), &dq}, {&k.value(), &v.value(), &dk, &dv});
-        next.add(weights.data() + scores_at(blocks[b + 1].front(), 0), s.heads * blocks[b + 1].scores());
-      }
       for (const Block& block : blocks[b])
-        for (std::size_t h = 0; h < s.heads; ++h) {
-          next.fetch_part();
-          const std::size_t at_q = q_at(block, h), at_k = k_at(block, h), at_v = v_at(block, h);
-          attention_head::backward(head_sizes(block), {from.q + at_q, q_row}, {from.k + at_k, k_row},
-                                   {from.v + at_v, v_row}, cap > 0 ? scores.data() + scores_at(block, h) : nullptr,
-                                   weights.data() + scores_at(block, h), rate.keep_scale, {d_o + o_at(block, h), o_row},
-                                   ds.data(),
+        by_heads(block, [&](std::size_t first, const kernels::HeadSizes& sizes) {
+          const std::size_t at_q = q_at(block, first), at_k = k_at(block, first), at_v = v_at(block, first);
+          attention_head::backward(sizes, {from.q + at_q, q_row}, {from.k + at_k, k_row}, {from.v + at_v, v_row},
+                                   cap > 0 ? scores.data() + scores_at(block, first) : nullptr,
+                                   weights.data() + scores_at(block, first), rate.keep_scale,
+                                   {d_o + o_at(block, first), o_row}, ds.data(),
                                    {gradients(to_q, dq, at_q, q_row), gradients(to_k, dk, at_k, k_row),
-                                    gradients(to_v, dv, at_v, v_row), h % shared_by != 0});
-          shown_gradients.copy(ds.data(), b, h, block, arguments);
-          if (to_bias) add_bias_gradients(ds.data(), arguments, h, block, s.queries - 1, d_bias);
-        }
+                                    gradients(to_v, dv, at_v, v_row), first % shared_by != 0});
+          for (std::size_t i = 0; i < sizes.heads; ++i) {
+            const Real* const ds_of_head = ds.data() + i * block.scores();
+            shown_gradients.copy(ds_of_head, b, first + i, block, arguments);
+            if (to_bias) add_bias_gradients(ds_of_head, arguments, first + i, block, s.queries - 1, d_bias);
+          }
+        });
     }
     if (to_q || to_k || to_bias) shown_gradients.show(q.tape(), "scores_gradient");
     if (to_q) q.tape().observe("query_gradient", dq);

@@ -3,70 +3,81 @@
 #include "autograd/blas.hpp"
 #include "autograd/kernels/dropout.hpp"
 #include "autograd/kernels/elementwise.hpp"
-#include "autograd/kernels/rows.hpp"
 
 #include <algorithm>
 
 namespace surd::attention_head {
 namespace {
 
-using blas::no;
-using blas::yes;
+/// factor A B^T of each head.
+void multiply_by_keys(const kernels::HeadSizes& s, std::size_t width, Real factor, kernels::Rows a, kernels::Rows b,
+                      Real* scores) {
+  if (kernels::are_short_heads(s)) return kernels::short_heads_by_keys(s, width, factor, a, b, scores);
+  for (std::size_t h = 0; h < s.heads; ++h)
+    blas::gemm(blas::no, blas::yes, s.queries, s.keys, width, factor, a.data + h * width, a.stride, b.data + h * width,
+               b.stride, 0, scores + h * s.scores(), s.row());
+}
 
-/// Memory for kept_of_marked().
-Tensor memory_for_kept(const kernels::HeadSizes& s, Real keep_scale) {
-  return Tensor(Shape{keep_scale == 1 ? 0 : s.queries * s.row()});
+/// to = factor A B + beta to of each head, with A [queries, keys] or its transpose.
+void multiply_by_scores(const kernels::HeadSizes& s, bool transpose, const Real* a, kernels::Rows b, std::size_t width,
+                        Real factor, Real beta, kernels::MutableRows to) {
+  if (kernels::are_short_heads(s)) return kernels::short_heads_by_scores(s, transpose, a, b, width, factor, beta, to);
+  for (std::size_t h = 0; h < s.heads; ++h)
+    blas::gemm(transpose ? blas::yes : blas::no, blas::no, transpose ? s.keys : s.queries, width,
+               transpose ? s.queries : s.keys, factor, a + h * s.scores(), s.row(), b.data + h * width, b.stride, beta,
+               to.data + h * width, to.stride);
+}
+
+/// Weights after dropout: in `memory`, or themselves where nothing is marked.
+const Real* kept_weights(const kernels::HeadSizes& s, const Real* marked_weights, Real keep_scale, Real* memory) {
+  if (keep_scale == 1) return marked_weights;
+  kernels::drop_marked(marked_weights, keep_scale, memory, s.heads * s.scores());
+  return memory;
+}
+
+/// Calls f(head, query, where its row of scores begins).
+template <class F>
+void for_each_row(const kernels::HeadSizes& s, F f) {
+  for (std::size_t h = 0, at = 0; h < s.heads; ++h)
+    for (std::size_t t = 0; t < s.queries; ++t, at += s.row()) f(h, t, at);
 }
 
 }  // namespace
 
-void weights(const kernels::HeadSizes& s, kernels::Rows q, kernels::Rows k, const Real* bias,
+void weights(const kernels::HeadSizes& s, kernels::Rows q, kernels::Rows k, kernels::Rows biases,
              const std::size_t* visible, bool subtract_max, Real* scores, Real* weights) {
-  if (kernels::is_short_head(s))
-    return kernels::short_head_weights(s, q, k, bias, visible, subtract_max, scores, weights);
-  blas::gemm(no, yes, s.queries, s.keys, s.key_width, s.factor, q.data, q.stride, k.data, k.stride, 0, weights,
-             s.row());
-  for (std::size_t t = 0; bias != nullptr && t < s.queries; ++t)
-    kernels::accumulate(bias + (s.queries - 1 - t), weights + t * s.row(), s.keys);
-  for (std::size_t t = 0; s.cap > 0 && t < s.queries; ++t)
-    kernels::soft_cap(s.cap, weights + t * s.row(), weights + t * s.row(), s.keys);
-  if (scores != nullptr) std::copy_n(weights, s.queries * s.row(), scores);
-  kernels::softmax_prefixes(weights, visible, s.queries, s.row(), subtract_max);
+  multiply_by_keys(s, s.key_width, s.factor, q, k, weights);
+  if (biases.data != nullptr)
+    for_each_row(s, [&](std::size_t h, std::size_t t, std::size_t at) {
+      kernels::accumulate(biases.data + h * biases.stride + (s.queries - 1 - t), weights + at, s.keys);
+    });
+  if (s.cap > 0)
+    for_each_row(s, [&](std::size_t, std::size_t, std::size_t at) {
+      kernels::soft_cap(s.cap, weights + at, weights + at, s.keys);
+    });
+  if (scores != nullptr) std::copy_n(weights, s.heads * s.scores(), scores);
+  kernels::softmax_prefixes(weights, visible, s.queries, s.row(), subtract_max, s.heads);
 }
 
-void output(const kernels::HeadSizes& s, const Real* marked_weights, Real keep_scale, kernels::Rows v,
+void output(const kernels::HeadSizes& s, const Real* marked_weights, Real keep_scale, kernels::Rows v, Real* memory,
             kernels::MutableRows o) {
-  if (kernels::is_short_head(s)) return kernels::short_head_output(s, marked_weights, keep_scale, v, o);
-  Tensor memory = memory_for_kept(s, keep_scale);
-  const Real* const kept = kernels::kept_of_marked(marked_weights, keep_scale, memory.data(), s.queries * s.row());
-  blas::gemm(no, no, s.queries, s.value_width, s.keys, 1, kept, s.row(), v.data, v.stride, 0, o.data, o.stride);
+  multiply_by_scores(s, false, kept_weights(s, marked_weights, keep_scale, memory), v, s.value_width, 1, 0, o);
 }
 
 void backward(const kernels::HeadSizes& s, kernels::Rows q, kernels::Rows k, kernels::Rows v, const Real* scores,
-              const Real* marked_weights, Real keep_scale, kernels::Rows d_o, Real* d_scores,
-              const kernels::HeadGradients& to) {
-  if (kernels::is_short_head(s))
-    return kernels::short_head_backward(s, q, k, v, scores, marked_weights, keep_scale, d_o, d_scores, to);
+              const Real* marked_weights, Real keep_scale, kernels::Rows d_o, Real* d_scores, const Gradients& to) {
   const Real beta = to.add_to_keys ? 1 : 0;
-  if (to.v.data != nullptr) {
-    Tensor memory = memory_for_kept(s, keep_scale);
-    const Real* const kept = kernels::kept_of_marked(marked_weights, keep_scale, memory.data(), s.queries * s.row());
-    blas::gemm(yes, no, s.keys, s.value_width, s.queries, 1, kept, s.row(), d_o.data, d_o.stride, beta, to.v.data,
-               to.v.stride);
-  }
-  blas::gemm(no, yes, s.queries, s.keys, s.value_width, 1, d_o.data, d_o.stride, v.data, v.stride, 0, d_scores,
-             s.row());
-  for (std::size_t t = 0; t < s.queries; ++t) {
-    Real* const row = d_scores + t * s.row();
-    kernels::softmax_marked_backward(marked_weights + t * s.row(), keep_scale, row, s.row());
-    if (s.cap > 0) kernels::soft_cap_backward(s.cap, scores + t * s.row(), row, row, s.keys);
-  }
-  if (to.q.data != nullptr)
-    blas::gemm(no, no, s.queries, s.key_width, s.keys, s.factor, d_scores, s.row(), k.data, k.stride, 0, to.q.data,
-               to.q.stride);
-  if (to.k.data != nullptr)
-    blas::gemm(yes, no, s.keys, s.key_width, s.queries, s.factor, d_scores, s.row(), q.data, q.stride, beta, to.k.data,
-               to.k.stride);
+  if (to.v.data != nullptr)
+    multiply_by_scores(s, true, kept_weights(s, marked_weights, keep_scale, d_scores), d_o, s.value_width, 1, beta,
+                       to.v);
+  multiply_by_keys(s, s.value_width, 1, d_o, v, d_scores);
+  kernels::softmax_marked_backward(marked_weights, keep_scale, d_scores, s.heads * s.queries, s.row());
+  if (s.cap > 0)
+    for_each_row(s, [&](std::size_t, std::size_t, std::size_t at) {
+      kernels::soft_cap_backward(s.cap, scores + at, d_scores + at, d_scores + at, s.keys);
+    });
+  if (to.q.data != nullptr) multiply_by_scores(s, false, d_scores, k, s.key_width, s.factor, 0, to.q);
+  if (to.k.data != nullptr) multiply_by_scores(s, true, d_scores, q, s.key_width, s.factor, beta, to.k);
 }
 
 }  // namespace surd::attention_head

@@ -2,18 +2,34 @@
 
 #include "autograd/kernels/attention.hpp"
 
-/// One head of attention on what one document of a batch row sees; ops/attention.cpp says what is computed. Short heads
-/// are kernels::short_head_*, the others matrix products with row kernels between them; the parameters are the same.
+/// Heads of attention on what one document of a batch row sees; ops/attention.cpp says what is computed. Products of
+/// short heads have kernels of their own (kernels/attention.hpp), the others are those of blas::gemm.
+///
+/// Q is [queries, heads key_width], K [keys, heads key_width], V [keys, heads value_width], O as Q with value_width; P,
+/// the scores and their gradient are [heads, queries, row()], and what stands in the scores beyond the keys is
+/// nobody's.
 namespace surd::attention_head {
 
-void weights(const kernels::HeadSizes& sizes, kernels::Rows q, kernels::Rows k, const Real* bias,
+/// P = softmax(S), S = factor Q K^T + bias or the soft cap of that, over the first visible[t] keys of query t
+/// of every head, 0 beyond. The bias of query t and key j is element queries - 1 - t + j of row h of `biases`; null for
+/// none.
+/// `scores`, as large as P and not P, gets S unless it is null.
+void weights(const kernels::HeadSizes& sizes, kernels::Rows q, kernels::Rows k, kernels::Rows biases,
              const std::size_t* visible, bool subtract_max, Real* scores, Real* weights);
 
-void output(const kernels::HeadSizes& sizes, const Real* marked_weights, Real keep_scale, kernels::Rows v,
+/// O = dropout(P) V, where a minus sign marks what is dropped (mark_dropped); where keep_scale is 1, nothing is, and
+/// `memory`, otherwise as large as P, is not used.
+void output(const kernels::HeadSizes& sizes, const Real* marked_weights, Real keep_scale, kernels::Rows v, Real* memory,
             kernels::MutableRows o);
 
+struct Gradients {
+  kernels::MutableRows q, k, v;
+  bool add_to_keys;  ///< of one head, which shares them with others: to what is there
+};
+/// The gradients of the two, from that of O; what is null is left out. `d_scores`, as large as P and neither it nor
+/// `scores`, gets the gradient of the scores before their cap. `scores` is what weights() gave, and is not read where
+/// there is no cap.
 void backward(const kernels::HeadSizes& sizes, kernels::Rows q, kernels::Rows k, kernels::Rows v, const Real* scores,
-              const Real* marked_weights, Real keep_scale, kernels::Rows d_o, Real* d_scores,
-              const kernels::HeadGradients& gradients);
+              const Real* marked_weights, Real keep_scale, kernels::Rows d_o, Real* d_scores, const Gradients& to);
 
 }  // namespace surd::attention_head

@@ -46,8 +46,9 @@ void check(const char* name, const std::function<void(AttentionArguments&)>& cha
   }
 }
 
-const std::vector<Case> square = {{1, 1, 1, 1, 1, 1}, {2, 3, 3, 1, 5, 5}, {1, 5, 5, 2, 3, 3},
-                                  {2, 4, 4, 3, 1, 2}, {3, 1, 1, 2, 4, 1}, {1, 9, 9, 1, 2, 3}};
+const std::vector<Case> square = {
+    {1, 1, 1, 1, 1, 1}, {2, 3, 3, 1, 5, 5}, {1, 5, 5, 2, 3, 3}, {2, 4, 4, 3, 1, 2},
+    {3, 1, 1, 2, 4, 1}, {1, 9, 9, 1, 2, 3}, {1, 3, 3, 3, 2, 32}};  // two heads, and then the third
 const std::vector<Case> cross = {
     {1, 1, 3, 1, 1, 1}, {2, 3, 5, 1, 5, 4}, {1, 2, 9, 2, 3, 3}, {2, 4, 7, 3, 1, 2}, {3, 1, 17, 2, 4, 1}};
 const std::vector<Case> tall = {
@@ -55,7 +56,7 @@ const std::vector<Case> tall = {
 const std::vector<Case> padded = {{2, 3, 3, 1, 2, 2, {3, 1}}, {2, 4, 5, 2, 3, 1, {2, 5}}, {3, 2, 4, 2, 1, 3, {4, 0, 2}},
                                   {1, 3, 3, 1, 4, 4, {0}},    {2, 1, 9, 3, 2, 2, {9, 7}}, {2, 5, 5, 1, 3, 3, {5, 2}}};
 
-// Too many queries or keys, or too wide, to be a short head (kernels::is_short_head).
+// Too many queries or keys, or too wide, to be a short head (kernels::are_short_heads).
 const std::vector<Case> not_short = {{1, 3, 35, 1, 2, 2, {}},
                                      {1, 34, 2, 2, 1, 2, {}},
                                      {1, 2, 3, 1, 65, 2, {2}},
@@ -239,6 +240,23 @@ TEST_CASE("gradients of attention with dropout on the weights") {
         o.causal = true;
       },
       padded);
+}
+
+TEST_CASE("gradients of a bias by distance, of heads that are computed at once and one after the other") {
+  const Case c{2, 3, 4, 3, 2, 32};
+  AttentionArguments options{c.heads, Real(0.5)};
+  options.buckets = {0, 1, 2, 2, 1, 0};
+  test::check_gradients(
+      "attention with a bias",
+      [&](Tape&, V v) {
+        options.distance_bias = v[3];
+        return attention(v[0], v[1], v[2], options);
+      },
+      [&](std::uint64_t seed) {
+        std::vector<Tensor> inputs = inputs_of(c, seed);
+        inputs.push_back(test::random_tensor({3, c.heads}, 10 * seed + 3));
+        return inputs;
+      });
 }
 
 TEST_CASE("gradients of attention of x with itself") {

@@ -1,6 +1,4 @@
-#include "autograd/kernels/attention.hpp"
-
-#include "autograd/kernels/simd.hpp"
+#include "autograd/ops/attention_head.hpp"
 #include "tests/autograd/reals.hpp"
 
 #include <doctest/doctest.h>
@@ -33,11 +31,19 @@ class Spaced {
   /// Whether what lies between the rows is as it was.
   bool gaps_are_whole() const {
     for (std::size_t i = 0; i < values_.size(); ++i)
-      if ((i < 3 || (i - 3) % stride() >= columns_) && !std::isnan(values_[i])) return false;
+      if (is_gap(i) && !std::isnan(values_[i])) return false;
     return true;
+  }
+  /// Whether the rows are those of x, and nothing was written between them.
+  bool same(const Spaced& x) const {
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      if (!is_gap(i) && values_[i] != x.values_[i]) return false;
+    return gaps_are_whole() && x.gaps_are_whole();
   }
 
  private:
+  bool is_gap(std::size_t i) const { return i < 3 || (i - 3) % stride() >= columns_; }
+
   std::size_t columns_;
   Reals values_;
 };
@@ -49,7 +55,7 @@ void for_short_heads(const std::function<void(const kernels::HeadSizes&)>& check
     CAPTURE(keys);
     CAPTURE(key_width);
     CAPTURE(value_width);
-    REQUIRE(kernels::is_short_head(sizes));
+    REQUIRE(kernels::are_short_heads(sizes));
     check(sizes);
   };
   const std::size_t longest = kernels::longest_short_head(), widest = 64;
@@ -89,8 +95,8 @@ TEST_CASE("weights of a short head") {
             kernels::HeadSizes sizes = s;
             sizes.cap = cap;
             Reals scores(s.queries * s.row() + 1, 7), weights = scores;
-            kernels::short_head_weights(sizes, q.rows(), k.rows(), biased ? bias.data() : nullptr, visible.data(),
-                                        subtract_max, shown ? scores.data() : nullptr, weights.data());
+            attention_head::weights(sizes, q.rows(), k.rows(), {biased ? bias.data() : nullptr, 0}, visible.data(),
+                                    subtract_max, shown ? scores.data() : nullptr, weights.data());
             double worst = 0;
             bool hidden_are_zero = true;
             for (std::size_t t = 0; t < s.queries; ++t) {
@@ -130,7 +136,7 @@ TEST_CASE("a query of a short head has the bits of one alone, whatever the queri
     const auto weights_of = [&](const kernels::HeadSizes& sizes, std::size_t first) {
       Reals weights(sizes.queries * s.row());
       const kernels::Rows rows{q.rows().data + first * q.stride(), q.stride()};
-      kernels::short_head_weights(sizes, rows, k.rows(), nullptr, visible.data(), true, nullptr, weights.data());
+      attention_head::weights(sizes, rows, k.rows(), {nullptr, 0}, visible.data(), true, nullptr, weights.data());
       return weights;
     };
     kernels::HeadSizes one = s;
@@ -157,10 +163,10 @@ TEST_CASE("scores of a short head that are too large for exp without the maximum
   const kernels::HeadSizes sizes{1, 2, 1, 1, 1};
   const std::size_t visible = 2;
   Reals weights(16);
-  kernels::short_head_weights(sizes, {q.data(), 1}, {k.data(), 1}, nullptr, &visible, true, nullptr, weights.data());
+  attention_head::weights(sizes, {q.data(), 1}, {k.data(), 1}, {nullptr, 0}, &visible, true, nullptr, weights.data());
   CHECK(weights[0] == 1);
   CHECK(weights[1] == 0);
-  kernels::short_head_weights(sizes, {q.data(), 1}, {k.data(), 1}, nullptr, &visible, false, nullptr, weights.data());
+  attention_head::weights(sizes, {q.data(), 1}, {k.data(), 1}, {nullptr, 0}, &visible, false, nullptr, weights.data());
   CHECK(std::isnan(weights[0]));
 }
 
@@ -185,7 +191,8 @@ TEST_CASE("output of a short head") {
     for (const Real keep_scale : keep_scales) {
       Spaced o(s.queries, s.value_width, 6);
       const Reals p = marked_weights(s, keep_scale);
-      kernels::short_head_output(s, p.data(), keep_scale, v.rows(), o.mutable_rows());
+      Reals memory(p.size());
+      attention_head::output(s, p.data(), keep_scale, v.rows(), memory.data(), o.mutable_rows());
       double worst = 0;
       for (std::size_t t = 0; t < s.queries; ++t)
         for (std::size_t c = 0; c < s.value_width; ++c) {
@@ -214,8 +221,8 @@ TEST_CASE("gradients of a short head") {
       const Spaced k_before(s.keys, s.key_width, 9), v_before(s.keys, s.value_width, 10);
       Spaced dq(s.queries, s.key_width, 8), dk = k_before, dv = v_before;
       Reals ds(s.queries * s.row() + 1, 7);
-      kernels::short_head_backward(sizes, q.rows(), k.rows(), v.rows(), scores.data(), p.data(), keep_scale, d_o.rows(),
-                                   ds.data(), {dq.mutable_rows(), dk.mutable_rows(), dv.mutable_rows(), add});
+      attention_head::backward(sizes, q.rows(), k.rows(), v.rows(), scores.data(), p.data(), keep_scale, d_o.rows(),
+                               ds.data(), {dq.mutable_rows(), dk.mutable_rows(), dv.mutable_rows(), add});
       std::vector<double> exact_ds(s.queries * s.row());
       double worst = 0;
       for (std::size_t t = 0; t < s.queries; ++t) {
@@ -276,25 +283,83 @@ TEST_CASE("gradients of a short head that nobody asks for are left out") {
       return needed ? d[i].mutable_rows() : kernels::MutableRows{nullptr, 0};
     };
     Reals ds(s.queries * s.row());
-    kernels::short_head_backward(s, q.rows(), k.rows(), v.rows(), nullptr, p.data(), 1, d_o.rows(), ds.data(),
-                                 {asked(to_q, 0), asked(to_k, 1), asked(to_v, 2), false});
+    attention_head::backward(s, q.rows(), k.rows(), v.rows(), nullptr, p.data(), 1, d_o.rows(), ds.data(),
+                             {asked(to_q, 0), asked(to_k, 1), asked(to_v, 2), false});
     return d;
-  };
-  const auto same = [](const Spaced& a, const Spaced& b, std::size_t rows, std::size_t columns) {
-    bool all = a.gaps_are_whole();
-    for (std::size_t i = 0; i < rows; ++i)
-      for (std::size_t j = 0; j < columns; ++j) all = all && a(i, j) == b(i, j);
-    return all;
   };
   const std::vector<Spaced> all = gradients(true, true, true), none = gradients(false, false, false);
   for (const bool to_q : {false, true})
     for (const bool to_k : {false, true})
       for (const bool to_v : {false, true}) {
         const std::vector<Spaced> some = gradients(to_q, to_k, to_v);
-        CHECK(same(some[0], (to_q ? all : none)[0], 3, 2));
-        CHECK(same(some[1], (to_k ? all : none)[1], 4, 2));
-        CHECK(same(some[2], (to_v ? all : none)[2], 4, 5));
+        CHECK(some[0].same((to_q ? all : none)[0]));
+        CHECK(some[1].same((to_k ? all : none)[1]));
+        CHECK(some[2].same((to_v ? all : none)[2]));
       }
+}
+
+TEST_CASE("short heads side by side have the bits of each alone") {
+  const std::size_t longest = kernels::longest_short_head();
+  struct Case {
+    std::size_t heads, queries, keys, key_width, value_width;
+  };
+  for (const Case& c :
+       {Case{64, 3, 6, 1, 1}, Case{8, 6, 6, 8, 8}, Case{4, 11, 11, 16, 16}, Case{3, 16, 5, 13, 20},
+        Case{2, 4, longest, 32, 8}, Case{2, longest, longest, 32, 32}, Case{4, longest, longest, 16, 16}}) {
+    const kernels::HeadSizes one{c.queries, c.keys, c.key_width, c.value_width, Real(0.3), Real(0.9)};
+    kernels::HeadSizes all = one;
+    all.heads = c.heads;
+    CAPTURE(c.heads);
+    CAPTURE(c.queries);
+    CAPTURE(c.keys);
+    REQUIRE(kernels::are_short_heads(all));
+    const Spaced q(c.queries, c.heads * c.key_width, 1), k(c.keys, c.heads * c.key_width, 2),
+        v(c.keys, c.heads * c.value_width, 3), d_o(c.queries, c.heads * c.value_width, 4);
+    const std::size_t distances = c.queries + c.keys - 1;
+    const Reals biases = draw(c.heads * distances, 5), unset(c.heads * one.scores() + 1, not_a_number);
+    const std::vector<std::size_t> visible = staircase(one);
+    for (const Real keep_scale : keep_scales) {
+      struct Results {
+        Spaced o, dq, dk, dv;
+        Reals scores, weights, ds;
+      };
+      const auto compute = [&](Results& to, const kernels::HeadSizes& sizes, std::size_t first) {
+        const auto of = [&](const Spaced& x, std::size_t width) {
+          return kernels::Rows{x.rows().data + first * width, x.stride()};
+        };
+        const auto into = [&](Spaced& x, std::size_t width) {
+          return kernels::MutableRows{x.mutable_rows().data + first * width, x.stride()};
+        };
+        Real* const p = to.weights.data() + first * one.scores();
+        Real* const scores = to.scores.data() + first * one.scores();
+        Real* const ds = to.ds.data() + first * one.scores();
+        attention_head::weights(sizes, of(q, c.key_width), of(k, c.key_width),
+                                {biases.data() + first * distances, distances}, visible.data(), true, scores, p);
+        for (std::size_t i = 0; keep_scale != 1 && i < sizes.heads * one.scores(); ++i)
+          if ((first * one.scores() + i) % 3 == 1) p[i] = -p[i];  // dropped
+        attention_head::output(sizes, p, keep_scale, of(v, c.value_width), ds, into(to.o, c.value_width));
+        attention_head::backward(
+            sizes, of(q, c.key_width), of(k, c.key_width), of(v, c.value_width), scores, p, keep_scale,
+            of(d_o, c.value_width), ds,
+            {into(to.dq, c.key_width), into(to.dk, c.key_width), into(to.dv, c.value_width), false});
+      };
+      const Spaced by_key(c.keys, c.heads * c.key_width, 6), by_value(c.keys, c.heads * c.value_width, 7);
+      const Spaced by_query(c.queries, c.heads * c.key_width, 8), output(c.queries, c.heads * c.value_width, 9);
+      Results together{output, by_query, by_key, by_value, unset, unset, unset}, alone = together;
+      compute(together, all, 0);
+      for (std::size_t h = 0; h < c.heads; ++h) compute(alone, one, h);
+      const auto same = [](const Reals& a, const Reals& b) {  // all but the last, which is nobody's
+        return std::equal(a.begin(), a.end() - 1, b.begin()) && std::isnan(a.back()) && std::isnan(b.back());
+      };
+      CHECK(same(together.scores, alone.scores));
+      CHECK(same(together.weights, alone.weights));
+      CHECK(same(together.ds, alone.ds));
+      CHECK(together.o.same(alone.o));
+      CHECK(together.dq.same(alone.dq));
+      CHECK(together.dk.same(alone.dk));
+      CHECK(together.dv.same(alone.dv));
+    }
+  }
 }
 
 TEST_CASE("what a hidden key holds does not matter, NaN neither") {
@@ -305,7 +370,7 @@ TEST_CASE("what a hidden key holds does not matter, NaN neither") {
     const std::vector<std::size_t> visible(5, keys - 1);
     const auto weights = [&] {
       Reals p(s.queries * s.row());
-      kernels::short_head_weights(s, q.rows(), k.rows(), nullptr, visible.data(), true, nullptr, p.data());
+      attention_head::weights(s, q.rows(), k.rows(), {nullptr, 0}, visible.data(), true, nullptr, p.data());
       return p;
     };
     const Reals before = weights();
@@ -318,11 +383,14 @@ TEST_CASE("what a hidden key holds does not matter, NaN neither") {
 }
 
 TEST_CASE("what is longer or wider, or has no keys, is no short head") {
-  CHECK_FALSE(kernels::is_short_head({3, 0, 2, 2, 1}));
-  CHECK_FALSE(kernels::is_short_head({33, 3, 2, 2, 1}));
-  CHECK_FALSE(kernels::is_short_head({3, 33, 2, 2, 1}));
-  CHECK_FALSE(kernels::is_short_head({3, 3, 65, 2, 1}));
-  CHECK_FALSE(kernels::is_short_head({3, 3, 2, 65, 1}));
+  CHECK_FALSE(kernels::are_short_heads({3, 0, 2, 2, 1}));
+  CHECK_FALSE(kernels::are_short_heads({33, 3, 2, 2, 1}));
+  CHECK_FALSE(kernels::are_short_heads({3, 33, 2, 2, 1}));
+  CHECK_FALSE(kernels::are_short_heads({3, 3, 65, 2, 1}));
+  CHECK_FALSE(kernels::are_short_heads({3, 3, 2, 65, 1}));
+  CHECK(kernels::heads_at_once({3, 3, 2, 65, 1}) == 1);
+  CHECK(kernels::heads_at_once({3, 3, 2, 0, 1}) == 32);
+  CHECK(kernels::heads_at_once({3, 3, 0, 0, 1}) == 64);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "autograd/kernels/dropout.hpp"
 
-#include "autograd/kernels/rows.hpp"
+#include "autograd/kernels/attention.hpp"
 
 #include "tests/autograd/reals.hpp"
 
@@ -126,7 +126,7 @@ TEST_CASE("the gradient of softmax behind marked dropout") {
         kernels::softmax_prefixes(marked.data(), &visible, 1, width, true);
         const Reals y = marked, dy = dx;
         kernels::mark_dropped(draws, marked.data(), width);
-        kernels::softmax_marked_backward(marked.data(), draws.rate.keep_scale, dx.data(), width);
+        kernels::softmax_marked_backward(marked.data(), draws.rate.keep_scale, dx.data(), 1, width);
 
         std::vector<double> dz(width);
         double inner = 0;

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string>
 #include <vector>
 
 // What each op computes, against a plain loop or by hand: a gradient check passes for the wrong function as well.
@@ -30,10 +32,12 @@ std::ptrdiff_t document_of(const AttentionArguments& options, std::size_t b, std
 /// attention() from its formula, one query at a time.
 Tensor naive_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionArguments& options) {
   const std::size_t batch = q.shape()[0], queries = q.shape()[1], keys = k.shape()[1], heads = options.heads;
-  const std::size_t dk = q.shape()[2] / heads, dv = v.shape()[2] / heads;
+  const std::size_t shared_by = options.key_value_heads == 0 ? 1 : heads / options.key_value_heads;
+  const std::size_t dk = q.shape()[2] / heads, dv = v.shape()[2] / (heads / shared_by);
   Tensor o = zeros({batch, queries, heads * dv});
   for (std::size_t b = 0; b < batch; ++b) {
     for (std::size_t h = 0; h < heads; ++h) {
+      const std::size_t key_head = h / shared_by;
       for (std::size_t t = 0; t < queries; ++t) {
         std::vector<std::size_t> visible;
         for (std::size_t j = 0; j < keys; ++j) {
@@ -47,14 +51,17 @@ Tensor naive_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
         for (const std::size_t j : visible) {
           double score = 0;
           for (std::size_t i = 0; i < dk; ++i)
-            score += static_cast<double>(q(b, t, h * dk + i)) * static_cast<double>(k(b, j, h * dk + i));
-          weights.push_back(std::exp(static_cast<double>(options.factor) * score));
+            score += static_cast<double>(q(b, t, h * dk + i)) * static_cast<double>(k(b, j, key_head * dk + i));
+          score *= static_cast<double>(options.factor);
+          if (!options.distance_slopes.empty())
+            score -= options.distance_slopes[h] * std::fabs(static_cast<double>(j) - static_cast<double>(t));
+          weights.push_back(std::exp(score));
           total += weights.back();
         }
         for (std::size_t n = 0; n < visible.size(); ++n)
           for (std::size_t i = 0; i < dv; ++i)
             o(b, t, h * dv + i) +=
-                static_cast<Real>(weights[n] / total * static_cast<double>(v(b, visible[n], h * dv + i)));
+                static_cast<Real>(weights[n] / total * static_cast<double>(v(b, visible[n], key_head * dv + i)));
       }
     }
   }
@@ -66,6 +73,7 @@ TEST_CASE("attention follows its formula") {
     std::size_t batch, queries, keys, heads, dk, dv;
     std::vector<std::size_t> lengths;
     std::vector<std::vector<std::size_t>> documents = {};
+    std::size_t shared_by = 1;  // heads that share keys and values
   };
   for (const Case& c : std::vector<Case>{{1, 1, 1, 1, 1, 1, {}},
                                          {2, 5, 5, 2, 3, 4, {}},
@@ -74,20 +82,69 @@ TEST_CASE("attention follows its formula") {
                                          {1, 17, 33, 2, 8, 8, {30}},
                                          {1, 7, 7, 2, 3, 2, {}, {{0}}},
                                          {2, 7, 7, 2, 3, 2, {}, {{0, 3, 4}, {0, 1, 2, 3, 4, 5, 6}}},
-                                         {2, 40, 40, 1, 4, 4, {}, {{0, 20}, {0, 7, 39}}}}) {
+                                         {2, 40, 40, 1, 4, 4, {}, {{0, 20}, {0, 7, 39}}},
+                                         {2, 5, 6, 9, 8, 8, {}},  // more heads than are computed at once
+                                         {2, 5, 6, 4, 3, 2, {}, {}, 2},
+                                         {2, 34, 34, 4, 3, 2, {}, {}, 4}}) {
     const Tensor q = random_tensor({c.batch, c.queries, c.heads * c.dk}, 1);
-    const Tensor k = random_tensor({c.batch, c.keys, c.heads * c.dk}, 2);
-    const Tensor v = random_tensor({c.batch, c.keys, c.heads * c.dv}, 3);
+    const Tensor k = random_tensor({c.batch, c.keys, c.heads / c.shared_by * c.dk}, 2);
+    const Tensor v = random_tensor({c.batch, c.keys, c.heads / c.shared_by * c.dv}, 3);
     for (const bool causal : {false, true}) {
       for (const SubtractMax subtract_max : {SubtractMax::yes, SubtractMax::no}) {
-        AttentionArguments options{c.heads, Real(0.4), causal, c.lengths, subtract_max};
-        options.documents = c.documents;
-        Tape tape;
-        const Variable o = attention(tape.input(q), tape.input(k), tape.input(v), options);
-        CHECK(test::largest_difference(o.value(), naive_attention(q, k, v, options)) < tolerance);
+        for (const bool sloping : {false, true}) {
+          AttentionArguments options{c.heads, Real(0.4), causal, c.lengths, subtract_max};
+          options.documents = c.documents;
+          options.key_value_heads = c.heads / c.shared_by;
+          for (std::size_t h = 0; sloping && h < c.heads; ++h)
+            options.distance_slopes.push_back(0.3 / static_cast<double>(h + 1));
+          Tape tape;
+          const Variable o = attention(tape.input(q), tape.input(k), tape.input(v), options);
+          CHECK(test::largest_difference(o.value(), naive_attention(q, k, v, options)) < tolerance);
+        }
       }
     }
   }
+}
+
+TEST_CASE("an observer is shown the scores and weights of every head, however many are computed at once") {
+  struct Seen : Observer {
+    void see(const Event& event) override {
+      if (event.kind == Event::Kind::quantity) values[std::string(event.what)] = event.tensor;
+    }
+    std::map<std::string, Tensor> values;
+  };
+  const std::size_t heads = 9, width = 8, length = 45;
+  const std::vector<std::size_t> begins = {0, 3, 43, length};  // the second document is too long for short heads
+  const Tensor q = random_tensor({1, length, heads * width}, 1), k = random_tensor({1, length, heads * width}, 2);
+  AttentionArguments options{heads, Real(0.4)};
+  options.documents = {{0, 3, 43}};
+  Seen seen;
+  TapeArguments arguments;
+  arguments.observer = &seen;
+  Tape tape(arguments);
+  attention(tape.constant(q), tape.constant(k), tape.constant(k), options);
+  double worst = 0;
+  for (std::size_t document = 0; document + 1 < begins.size(); ++document)
+    for (std::size_t h = 0; h < heads; ++h)
+      for (std::size_t t = begins[document]; t < begins[document + 1]; ++t) {
+        std::vector<double> scores;
+        double total = 0;
+        for (std::size_t j = begins[document]; j < begins[document + 1]; ++j) {
+          double score = 0;
+          for (std::size_t i = h * width; i < (h + 1) * width; ++i)
+            score += 0.4 * static_cast<double>(q(0, t, i)) * static_cast<double>(k(0, j, i));
+          scores.push_back(score);
+          total += std::exp(score);
+        }
+        for (std::size_t j = 0; j < scores.size(); ++j) {
+          const auto shown = [&](const char* what) {
+            return static_cast<double>(seen.values.at(what)(0, h, t, begins[document] + j));
+          };
+          worst = std::max({worst, std::fabs(shown("scores") - scores[j]),
+                            std::fabs(shown("weights") - std::exp(scores[j]) / total)});
+        }
+      }
+  CHECK(worst < tolerance);
 }
 
 TEST_CASE("a query that may see no key gets zeros, and gives no gradient") {
@@ -134,19 +191,22 @@ TEST_CASE("room behind the keys is not read") {
   }
 }
 
-TEST_CASE("attention over no keys, no queries and no rows") {
+TEST_CASE("attention over no keys, no queries, no rows and no columns") {
   Tape tape;
   const auto of = [&](std::size_t batch, std::size_t length) {
     return tape.input(random_tensor({batch, length, 4}), true);
   };
   const AttentionArguments options{2, 1};
-  const Variable no_keys = attention(of(2, 3), of(2, 0), of(2, 0), options);
-  CHECK(values_of(no_keys.value()) == Values(24, 0));
+  const Variable no_keys = attention(of(2, 70), of(2, 0), of(2, 0), options);
+  CHECK(values_of(no_keys.value()) == Values(560, 0));
   const Variable no_queries = attention(of(2, 0), of(2, 3), of(2, 3), options);
   CHECK(no_queries.shape() == Shape{2, 0, 4});
   const Variable no_rows = attention(of(0, 2), of(0, 3), of(0, 3), options);
   CHECK(no_rows.shape() == Shape{0, 2, 4});
-  tape.backward(add(sum(no_keys), add(sum(no_queries), sum(no_rows))));
+  const Variable narrow = tape.input(Tensor(Shape{2, 3, 0}), true);
+  const Variable no_columns = attention(narrow, narrow, narrow, options);
+  CHECK(no_columns.shape() == Shape{2, 3, 0});
+  tape.backward(add(add(sum(no_keys), sum(no_columns)), add(sum(no_queries), sum(no_rows))));
 }
 
 TEST_CASE("matrix products by hand") {

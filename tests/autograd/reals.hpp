@@ -38,4 +38,13 @@ inline double difference(const Reals& a, const Longs& b) {
   return worst;
 }
 
+inline Longs exact_softmax(const Reals& x) {
+  const long double top = *std::max_element(x.begin(), x.end());
+  Longs y;
+  long double total = 0;
+  for (const Real v : x) y.push_back(std::exp(v - top)), total += y.back();
+  for (long double& v : y) v /= total;
+  return y;
+}
+
 }  // namespace surd::test

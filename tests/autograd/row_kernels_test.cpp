@@ -18,19 +18,11 @@ namespace {
 using test::difference;
 using test::draw;
 using test::eps;
+using test::exact_softmax;
 using test::longest;
 using test::Longs;
 using test::not_a_number;
 using test::Reals;
-
-Longs exact_softmax(const Reals& x) {
-  const long double top = *std::max_element(x.begin(), x.end());
-  Longs y;
-  long double total = 0;
-  for (const Real v : x) y.push_back(std::exp(v - top)), total += y.back();
-  for (long double& v : y) v /= total;
-  return y;
-}
 
 long double exact_dot(const Longs& a, const Reals& b) {
   long double sum = 0;
@@ -55,46 +47,6 @@ TEST_CASE("softmax rows") {
     Reals dx = dy;
     kernels::softmax_row_backward(y.data(), dx.data(), dx.data(), n);
     CHECK(difference(dx, expected) < 40 * eps);
-  }
-}
-
-TEST_CASE("softmax over a prefix of a row") {
-  for (const std::size_t width : {16, 32, 48, 80}) {
-    for (std::size_t visible = 0; visible <= width; ++visible) {
-      CAPTURE(width);
-      CAPTURE(visible);
-      const Reals x = draw(visible, visible + 1, 3);
-      Longs exact = visible > 0 ? exact_softmax(x) : Longs();
-      exact.resize(width, 0);
-      for (const Real beyond : {test::not_a_number, test::infinity, Real(1e30), Real(0)}) {
-        for (const bool subtract_max : {true, false}) {
-          Reals y = x;
-          y.resize(width, beyond);
-          y.push_back(7);  // not of the row
-          kernels::softmax_prefixes(y.data(), &visible, 1, width, subtract_max);
-          CHECK(difference(y, exact) < (subtract_max ? 8 : 16) * eps);
-          CHECK_UNARY(std::all_of(y.begin() + static_cast<std::ptrdiff_t>(visible), y.end() - 1,
-                                  [](Real v) { return v == 0; }));
-          CHECK(y.back() == 7);
-        }
-      }
-    }
-  }
-}
-
-TEST_CASE("softmax of many prefixes is that of each") {
-  constexpr std::size_t rows = 21, width = 48;
-  Reals together = draw(rows * width, 1, 3);
-  std::vector<std::size_t> visible(rows);
-  for (std::size_t r = 0; r < rows; ++r) visible[r] = (7 * r) % (width + 1);
-  const Reals start = together;
-  for (const bool subtract_max : {true, false}) {
-    together = start;
-    Reals alone = start;
-    kernels::softmax_prefixes(together.data(), visible.data(), rows, width, subtract_max);
-    for (std::size_t r = 0; r < rows; ++r)
-      kernels::softmax_prefixes(alone.data() + r * width, &visible[r], 1, width, subtract_max);
-    CHECK(together == alone);
   }
 }
 

@@ -17,6 +17,7 @@ surd_tests(autograd
     ops_gradient_test.cpp
   BOTH
     attention_kernels_test.cpp
+    attention_softmax_test.cpp
     blas_test.cpp
     dropout_kernels_test.cpp
     gemm_test.cpp

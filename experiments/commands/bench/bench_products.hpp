@@ -31,7 +31,7 @@ struct StepProducts {
 struct StepProduct {
   blas::Transpose a, b;
   std::size_t m, n, k, lda, ldb, ldc, count;
-  bool of_short_head = false;  ///< which kernels/attention.hpp computes as a whole, in registers
+  bool of_short_head = false;  ///< which has a kernel of its own, kernels/attention.hpp
 
   /// E.g. "NT 768 x 64 x 32".
   std::string name() const;
