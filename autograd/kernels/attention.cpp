@@ -13,9 +13,8 @@
 namespace surd::kernels {
 namespace {
 
-constexpr std::size_t shortest = 16;                          // row of scores
-constexpr std::size_t longest = lanes >= shortest ? 32 : 16;  // queries, and row of scores: two registers
-constexpr std::size_t widest = 64;                            // columns of a head, or of several at once
+constexpr std::size_t longest = lanes >= 16 ? 32 : 16;  // queries, and keys
+constexpr std::size_t widest = 64;                      // columns of a head, or of several at once
 
 // The inner axis of a head's products is so short that what gemm.cpp does before and after its sums takes as long as
 // these. There is neither bias nor relu here, and beta is 0 or 1.
@@ -99,7 +98,7 @@ void multiply(const Product& p) {
 }  // namespace
 
 bool are_short_heads(const HeadSizes& s) {
-  return s.queries <= longest && (s.row() == shortest || s.row() == longest) &&
+  return s.queries <= longest && s.keys > 0 && s.keys <= longest &&
          s.heads * std::max(s.key_width, s.value_width) <= widest;
 }
 
@@ -136,13 +135,13 @@ void short_heads_by_scores(const HeadSizes& s, bool transpose_a, const Real* a, 
 
 namespace {
 
-constexpr Real hidden = -std::numeric_limits<Real>::infinity();  // score
+constexpr Real hidden = -std::numeric_limits<Real>::infinity();  // the score of a key that is not seen
 
-/// Rows of a softmax that go through a pass before the next pass begins: a processor works at some of them at once,
-/// because none waits for another.
+/// Each pass of a softmax takes so many rows before the next pass begins, because a row waits for the end of each of
+/// its passes, but not for other rows.
 constexpr std::size_t short_rows_at_once = 64, long_rows_at_once = 8;
 
-/// Rows that take the steps of a pass by turns, because each step waits for the one before.
+/// Within a pass over short rows, so many take each step by turns, for the same reason.
 constexpr std::size_t group_size = many_registers ? 2 * fold_size : fold_size;
 
 /// Calls f(row, size) for groups of rows: row(g) is the number of the group's row g, for g below the constant `size`;
@@ -152,10 +151,9 @@ SURD_INLINE inline void by_groups(std::size_t rows, F f) {
   std::size_t first = 0;
   for (; first + group_size <= rows; first += group_size)
     f([=](std::size_t g) SURD_INLINE { return first + g; }, std::integral_constant<std::size_t, group_size>());
-  const auto rest = [=](std::size_t g) SURD_INLINE { return std::min(first + g, rows - 1); };
-  if constexpr (group_size > fold_size)
-    if (first + fold_size < rows) return f(rest, std::integral_constant<std::size_t, group_size>());
-  if (first < rows) f(rest, std::integral_constant<std::size_t, fold_size>());
+  for (; first < rows; first += fold_size)
+    f([=](std::size_t g) SURD_INLINE { return std::min(first + g, rows - 1); },
+      std::integral_constant<std::size_t, fold_size>());
 }
 
 /// softmax_prefixes of rows of one or two registers, and up to short_rows_at_once.
@@ -166,34 +164,38 @@ void softmax_short_prefixes(Real* x, const std::size_t* visible, std::size_t row
   const auto load = [=](std::size_t row, std::size_t r) SURD_INLINE {
     return load_part(place(row, r), std::min(lanes, visible[row] - std::min(visible[row], r * lanes)), hidden);
   };
-  const auto pass = [&](auto f) SURD_INLINE {  // over registers of groups
+  // Calls f(row, size, u) for groups of rows; u[r][g] is register r of the group's row g.
+  const auto pass = [&](auto f) SURD_INLINE {
     by_groups(rows, [&](auto row, auto size) SURD_INLINE {
-      Batch u[registers][size];
+      constexpr std::size_t group = decltype(size)::value;
+      Batch u[registers][group];
       unroll<registers>([&](auto r)
-                            SURD_INLINE { unroll<size>([&](auto g) SURD_INLINE { u[r][g] = load(row(g), r); }); });
+                            SURD_INLINE { unroll<group>([&](auto g) SURD_INLINE { u[r][g] = load(row(g), r); }); });
       f(row, size, u);
     });
   };
   if (subtract_max)
     pass([&](auto row, auto size, auto& u) SURD_INLINE {
-      Real largest[size];
+      constexpr std::size_t group = decltype(size)::value;
+      Real largest[group];
       unroll<registers>([&](auto r) SURD_INLINE {
-        unroll<size>([&](auto g) SURD_INLINE { u[0][g] = xsimd::max(u[0][g], u[r][g]); });
+        unroll<group>([&](auto g) SURD_INLINE { u[0][g] = xsimd::max(u[0][g], u[r][g]); });
       });
       maxima(u[0], largest);
-      for (std::size_t g = 0; g < size; ++g) shift[row(g)] = largest[g];
+      for (std::size_t g = 0; g < group; ++g) shift[row(g)] = largest[g];
     });
   pass([&](auto row, auto size, auto& u) SURD_INLINE {
-    Batch sum[size];
-    Real sum_of_row[size];
+    constexpr std::size_t group = decltype(size)::value;
+    Batch sum[group];
+    Real sum_of_row[group];
     unroll<registers>([&](auto r) SURD_INLINE {
-      unroll<size>([&](auto g) SURD_INLINE { u[r][g] -= Batch(shift[row(g)]); });
+      unroll<group>([&](auto g) SURD_INLINE { u[r][g] -= Batch(shift[row(g)]); });
       exp(u[r]);
-      unroll<size>([&](auto g) SURD_INLINE { sum[g] = r == 0 ? u[r][g] : sum[g] + u[r][g]; });
-      unroll<size>([&](auto g) SURD_INLINE { u[r][g].store_unaligned(place(row(g), r)); });
+      unroll<group>([&](auto g) SURD_INLINE { sum[g] = r == 0 ? u[r][g] : sum[g] + u[r][g]; });
+      unroll<group>([&](auto g) SURD_INLINE { u[r][g].store_unaligned(place(row(g), r)); });
     });
     sums(sum, sum_of_row);
-    for (std::size_t g = 0; g < size; ++g) total[row(g)] = sum_of_row[g];
+    for (std::size_t g = 0; g < group; ++g) total[row(g)] = sum_of_row[g];
   });
   for (std::size_t row = 0; row < rows; ++row) total[row] = 1 / total[row];
   for (std::size_t row = 0; row < rows; ++row)
@@ -203,7 +205,7 @@ void softmax_short_prefixes(Real* x, const std::size_t* visible, std::size_t row
     });
 }
 
-/// softmax_prefixes of longer rows, and up to long_rows_at_once.
+/// softmax_prefixes of longer rows, and up to long_rows_at_once: the same passes over what is visible.
 void softmax_long_prefixes(Real* x, const std::size_t* visible, std::size_t rows, std::size_t width,
                            bool subtract_max) {
   const auto load = [=](std::size_t r, std::size_t i) {
@@ -244,11 +246,12 @@ SURD_INLINE inline Batch kept_gradient(Batch marked_y, Batch dy, Real keep_scale
 template <std::size_t registers>
 void softmax_marked_backward_of_short(const Real* marked_y, Real keep_scale, Real* dy, std::size_t rows) {
   by_groups(rows, [&](auto row, auto size) SURD_INLINE {
+    constexpr std::size_t group = decltype(size)::value;
     const auto place = [=](auto g, auto r) SURD_INLINE { return (row(g) * registers + r) * lanes; };
-    Batch dz[registers][size], total[size];
-    Real inner[size];
+    Batch dz[registers][group], total[group];
+    Real inner[group];
     unroll<registers>([&](auto r) SURD_INLINE {
-      unroll<size>([&](auto g) SURD_INLINE {
+      unroll<group>([&](auto g) SURD_INLINE {
         const Batch y = Batch::load_unaligned(marked_y + place(g, r));
         dz[r][g] = kept_gradient(y, Batch::load_unaligned(dy + place(g, r)), keep_scale);
         total[g] = r == 0 ? y * dz[r][g] : fma(y, dz[r][g], total[g]);
@@ -256,7 +259,7 @@ void softmax_marked_backward_of_short(const Real* marked_y, Real keep_scale, Rea
     });
     sums(total, inner);
     unroll<registers>([&](auto r) SURD_INLINE {
-      unroll<size>([&](auto g) SURD_INLINE {
+      unroll<group>([&](auto g) SURD_INLINE {
         const Batch y = xsimd::abs(Batch::load_unaligned(marked_y + place(g, r)));
         (y * (dz[r][g] - Batch(inner[g]))).store_unaligned(dy + place(g, r));
       });
@@ -283,21 +286,17 @@ void softmax_marked_backward_of_long(const Real* marked_y, Real keep_scale, Real
 
 }  // namespace
 
-void softmax_prefixes(Real* x, const std::size_t* visible, std::size_t rows, std::size_t width, bool subtract_max,
-                      std::size_t heads) {
+void softmax_prefixes(Real* x, const std::size_t* visible, std::size_t rows, std::size_t width, bool subtract_max) {
   const bool one = width == lanes, two = width == 2 * lanes;  // registers
   const std::size_t at_once = one || two ? short_rows_at_once : long_rows_at_once;
-  std::size_t seen[short_rows_at_once];
-  for (std::size_t first = 0, r = 0; first < heads * rows; first += at_once) {
-    const std::size_t count = std::min(at_once, heads * rows - first);
-    for (std::size_t i = 0; i < count; ++i, r = r + 1 < rows ? r + 1 : 0) seen[i] = visible[r];
-    Real* const from = x + first * width;
+  for (std::size_t r = 0; r < rows; r += at_once) {
+    const std::size_t count = std::min(at_once, rows - r);
     if (one)
-      softmax_short_prefixes<1>(from, seen, count, subtract_max);
+      softmax_short_prefixes<1>(x + r * width, visible + r, count, subtract_max);
     else if (two)
-      softmax_short_prefixes<2>(from, seen, count, subtract_max);
+      softmax_short_prefixes<2>(x + r * width, visible + r, count, subtract_max);
     else
-      softmax_long_prefixes(from, seen, count, width, subtract_max);
+      softmax_long_prefixes(x + r * width, visible + r, count, width, subtract_max);
   }
 }
 

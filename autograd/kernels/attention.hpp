@@ -24,16 +24,13 @@ inline std::size_t row_of_scores(std::size_t keys) { return (keys + 15) / 16 * 1
 /// Heads that stand side by side, each with keys and values of its own: columns h width, h width + 1, ... of Q, K, V
 /// and O are of head h, and its scores begin at h scores().
 struct HeadSizes {
-  std::size_t queries, keys, key_width, value_width;
-  Real factor;   ///< on the scores
-  Real cap = 0;  ///< of the scores, see soft_cap; 0: none
-  std::size_t heads = 1;
+  std::size_t queries, keys, key_width, value_width, heads = 1;
 
   std::size_t row() const { return row_of_scores(keys); }
   std::size_t scores() const { return queries * row(); }  ///< elements of one head's; those of the next follow
 };
 
-/// Whether short_heads_by_keys() and short_heads_by_scores() take these heads.
+/// Whether short_heads_by_keys() and short_heads_by_scores() take these heads, all at once.
 bool are_short_heads(const HeadSizes& sizes);
 /// Queries, and keys, of the longest head that they take.
 std::size_t longest_short_head();
@@ -48,11 +45,9 @@ void short_heads_by_keys(const HeadSizes& sizes, std::size_t width, Real factor,
 void short_heads_by_scores(const HeadSizes& sizes, bool transpose_a, const Real* a, Rows b, std::size_t width,
                            Real factor, Real beta, MutableRows to);
 
-/// softmax_row (kernels/rows.hpp) of x [heads, rows, width] in place, over the first visible[r] elements of row r of
-/// each head; the others become 0. `width` is a multiple of 16, and what stands beyond the visible elements may be
-/// anything.
-void softmax_prefixes(Real* x, const std::size_t* visible, std::size_t rows, std::size_t width, bool subtract_max,
-                      std::size_t heads = 1);
+/// softmax_row (kernels/rows.hpp) of x [rows, width] in place, over the first visible[r] elements of row r; the others
+/// become 0. `width` is a multiple of 16, and what stands beyond the visible elements may be anything.
+void softmax_prefixes(Real* x, const std::size_t* visible, std::size_t rows, std::size_t width, bool subtract_max);
 /// dx = y * (dz - sum(dz * y)), row by row, in place of dy [rows, width], with dz = keep_scale dy or, where dropout
 /// marked y with a minus sign, 0; y itself is meant without the sign. `width` is a multiple of 16.
 void softmax_marked_backward(const Real* marked_y, Real keep_scale, Real* dy, std::size_t rows, std::size_t width);

@@ -247,25 +247,23 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   // Draws of dropout go by the place in the whole batch, of which this may be a part with other documents.
   const std::size_t draws_of_batch_row = s.heads * s.queries * kernels::row_of_scores(s.keys);
 
+  // Of all heads that are computed at once. Those that share keys add up their gradients, one head after the other.
   const auto head_sizes = [=](const Block& block) {
-    return kernels::HeadSizes{block.queries, block.keys, s.key_width, s.value_width, factor, cap};
-  };
-  // Those that share keys add up their gradients, one head after the other.
-  const auto heads_at_once = [=](const Block& block) {
-    return shared_by > 1 ? 1 : std::min(s.heads, kernels::heads_at_once(head_sizes(block)));
+    kernels::HeadSizes sizes{block.queries, block.keys, s.key_width, s.value_width};
+    sizes.heads = shared_by > 1 ? 1 : std::min(s.heads, kernels::heads_at_once(sizes));
+    return sizes;
   };
   // Calls f(first head, sizes) for the heads that are computed at once.
   const auto by_heads = [=](const Block& block, auto f) {
     kernels::HeadSizes sizes = head_sizes(block);
-    const std::size_t at_once = heads_at_once(block);
     for (std::size_t h = 0; h < s.heads; h += sizes.heads) {
-      sizes.heads = std::min(at_once, s.heads - h);
+      sizes.heads = std::min(sizes.heads, s.heads - h);
       f(h, sizes);
     }
   };
   std::size_t scores_at_once = 0;
   for (const Block& block : blocks.all())
-    scores_at_once = std::max(scores_at_once, heads_at_once(block) * block.scores());
+    scores_at_once = std::max(scores_at_once, head_sizes(block).heads * block.scores());
   struct Operands {
     const Real *q, *k, *v;
   };
@@ -279,18 +277,20 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
   Tensor kept(Shape{drop ? scores_at_once : 0}), o(Shape{q.shape()[0], q.shape()[1], o_row});
   Shown shown_scores(tape, s, std::numeric_limits<Real>::quiet_NaN()), shown_weights(tape, s, 0);
   const std::vector<Real> biases = biases_by_distance(arguments, s);
-  std::vector<std::size_t> visible(s.queries);
+  std::vector<std::size_t> visible(s.heads * s.queries);
   for (std::size_t b = 0; b < s.batch; ++b) {
     for (const Block& block : blocks[b]) {
-      for (std::size_t t = 0; t < block.queries; ++t) visible[t] = visible_keys(b, t, block, arguments);
+      for (std::size_t row = 0; row < s.heads * block.queries; ++row)
+        visible[row] = visible_keys(b, row % block.queries, block, arguments);
       by_heads(block, [&](std::size_t first, const kernels::HeadSizes& sizes) {
         Real* const p = weights.data() + scores_at(block, first);
         Real* const head_scores = scores.data() + (keep_scores ? scores_at(block, first) : 0);
         const std::size_t distances = s.queries + s.keys - 1;
         attention_head::weights(
-            sizes, {in.q + q_at(block, first), q_row}, {in.k + k_at(block, first), k_row},
+            sizes, {in.q + q_at(block, first), q_row}, {in.k + k_at(block, first), k_row}, factor,
             {biases.empty() ? nullptr : biases.data() + first * distances + (s.queries - block.queries), distances},
-            visible.data(), arguments.subtract_max == SubtractMax::yes, scores.size() > 0 ? head_scores : nullptr, p);
+            cap, visible.data(), arguments.subtract_max == SubtractMax::yes, scores.size() > 0 ? head_scores : nullptr,
+            p);
         for (std::size_t i = 0; tape.observed() && i < sizes.heads; ++i) {
           shown_scores.copy(head_scores + i * block.scores(), b, first + i, block, arguments);
           shown_weights.copy(p + i * block.scores(), b, first + i, block, arguments);
@@ -330,7 +330,7 @@ Variable attention(Variable q, Variable k, Variable v, const AttentionArguments&
         by_heads(block, [&](std::size_t first, const kernels::HeadSizes& sizes) {
           const std::size_t at_q = q_at(block, first), at_k = k_at(block, first), at_v = v_at(block, first);
           attention_head::backward(sizes, {from.q + at_q, q_row}, {from.k + at_k, k_row}, {from.v + at_v, v_row},
-                                   cap > 0 ? scores.data() + scores_at(block, first) : nullptr,
+                                   factor, cap, cap > 0 ? scores.data() + scores_at(block, first) : nullptr,
                                    weights.data() + scores_at(block, first), rate.keep_scale,
                                    {d_o + o_at(block, first), o_row}, ds.data(),
                                    {gradients(to_q, dq, at_q, q_row), gradients(to_k, dk, at_k, k_row),

@@ -44,19 +44,19 @@ void for_each_row(const kernels::HeadSizes& s, F f) {
 
 }  // namespace
 
-void weights(const kernels::HeadSizes& s, kernels::Rows q, kernels::Rows k, kernels::Rows biases,
+void weights(const kernels::HeadSizes& s, kernels::Rows q, kernels::Rows k, Real factor, kernels::Rows biases, Real cap,
              const std::size_t* visible, bool subtract_max, Real* scores, Real* weights) {
-  multiply_by_keys(s, s.key_width, s.factor, q, k, weights);
+  multiply_by_keys(s, s.key_width, factor, q, k, weights);
   if (biases.data != nullptr)
     for_each_row(s, [&](std::size_t h, std::size_t t, std::size_t at) {
       kernels::accumulate(biases.data + h * biases.stride + (s.queries - 1 - t), weights + at, s.keys);
     });
-  if (s.cap > 0)
+  if (cap > 0)
     for_each_row(s, [&](std::size_t, std::size_t, std::size_t at) {
-      kernels::soft_cap(s.cap, weights + at, weights + at, s.keys);
+      kernels::soft_cap(cap, weights + at, weights + at, s.keys);
     });
   if (scores != nullptr) std::copy_n(weights, s.heads * s.scores(), scores);
-  kernels::softmax_prefixes(weights, visible, s.queries, s.row(), subtract_max, s.heads);
+  kernels::softmax_prefixes(weights, visible, s.heads * s.queries, s.row(), subtract_max);
 }
 
 void output(const kernels::HeadSizes& s, const Real* marked_weights, Real keep_scale, kernels::Rows v, Real* memory,
@@ -64,20 +64,21 @@ void output(const kernels::HeadSizes& s, const Real* marked_weights, Real keep_s
   multiply_by_scores(s, false, kept_weights(s, marked_weights, keep_scale, memory), v, s.value_width, 1, 0, o);
 }
 
-void backward(const kernels::HeadSizes& s, kernels::Rows q, kernels::Rows k, kernels::Rows v, const Real* scores,
-              const Real* marked_weights, Real keep_scale, kernels::Rows d_o, Real* d_scores, const Gradients& to) {
+void backward(const kernels::HeadSizes& s, kernels::Rows q, kernels::Rows k, kernels::Rows v, Real factor, Real cap,
+              const Real* scores, const Real* marked_weights, Real keep_scale, kernels::Rows d_o, Real* d_scores,
+              const Gradients& to) {
   const Real beta = to.add_to_keys ? 1 : 0;
   if (to.v.data != nullptr)
     multiply_by_scores(s, true, kept_weights(s, marked_weights, keep_scale, d_scores), d_o, s.value_width, 1, beta,
                        to.v);
   multiply_by_keys(s, s.value_width, 1, d_o, v, d_scores);
   kernels::softmax_marked_backward(marked_weights, keep_scale, d_scores, s.heads * s.queries, s.row());
-  if (s.cap > 0)
+  if (cap > 0)
     for_each_row(s, [&](std::size_t, std::size_t, std::size_t at) {
-      kernels::soft_cap_backward(s.cap, scores + at, d_scores + at, d_scores + at, s.keys);
+      kernels::soft_cap_backward(cap, scores + at, d_scores + at, d_scores + at, s.keys);
     });
-  if (to.q.data != nullptr) multiply_by_scores(s, false, d_scores, k, s.key_width, s.factor, 0, to.q);
-  if (to.k.data != nullptr) multiply_by_scores(s, true, d_scores, q, s.key_width, s.factor, beta, to.k);
+  if (to.q.data != nullptr) multiply_by_scores(s, false, d_scores, k, s.key_width, factor, 0, to.q);
+  if (to.k.data != nullptr) multiply_by_scores(s, true, d_scores, q, s.key_width, factor, beta, to.k);
 }
 
 }  // namespace surd::attention_head

@@ -78,7 +78,11 @@ Corpus corpus_with(const OpenRun& run, const std::string& split) {
                     "of a file that was moved, write the new path into {}",
                     run.folder.path, error.what(), folder_of_training(run.folder), run.folder.config()));
   }
-  corpus.splits = {*as_usage([&] { return &corpus.split(split); })};
+  std::vector<std::string> names;
+  for (const Split& one : corpus.splits) names.push_back(one.name);
+  expect_usage(includes(names, split), "--split", "there is no split '{}'; there are {}{}", split,
+               fmt::join(names, ", "), did_you_mean(split, names));
+  corpus.splits = {corpus.split(split)};
   if (path_exists(run.folder.data())) {
     const std::string changes = run.folder.changed_data(corpus, {split});
     if (!changes.empty()) Console().warn("the data are not those that the run was begun with:" + changes);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -15,6 +16,8 @@ using test::draw;
 using test::eps;
 using test::not_a_number;
 using test::Reals;
+
+constexpr Real factor = Real(0.3);
 
 /// Rows of a head between columns of others, which nobody may read or write: they hold NaN.
 class Spaced {
@@ -50,7 +53,7 @@ class Spaced {
 
 void for_short_heads(const std::function<void(const kernels::HeadSizes&)>& check) {
   const auto check_head = [&](std::size_t queries, std::size_t keys, std::size_t key_width, std::size_t value_width) {
-    const kernels::HeadSizes sizes{queries, keys, key_width, value_width, Real(0.3)};
+    const kernels::HeadSizes sizes{queries, keys, key_width, value_width};
     CAPTURE(queries);
     CAPTURE(keys);
     CAPTURE(key_width);
@@ -88,15 +91,13 @@ TEST_CASE("weights of a short head") {
     const Spaced q(s.queries, s.key_width, 1), k(s.keys, s.key_width, 2);
     const Reals bias = draw(s.queries + s.keys - 1, 3);
     const std::vector<std::size_t> visible = staircase(s);
-    for (const Real cap : {0.0, 0.7})
+    for (const Real cap : {Real(0), Real(0.7)})
       for (const bool biased : {false, true})
         for (const bool subtract_max : {false, true})
           for (const bool shown : {false, true}) {
-            kernels::HeadSizes sizes = s;
-            sizes.cap = cap;
             Reals scores(s.queries * s.row() + 1, 7), weights = scores;
-            attention_head::weights(sizes, q.rows(), k.rows(), {biased ? bias.data() : nullptr, 0}, visible.data(),
-                                    subtract_max, shown ? scores.data() : nullptr, weights.data());
+            attention_head::weights(s, q.rows(), k.rows(), factor, {biased ? bias.data() : nullptr, 0}, cap,
+                                    visible.data(), subtract_max, shown ? scores.data() : nullptr, weights.data());
             double worst = 0;
             bool hidden_are_zero = true;
             for (std::size_t t = 0; t < s.queries; ++t) {
@@ -104,7 +105,7 @@ TEST_CASE("weights of a short head") {
               double total = 0;
               for (std::size_t j = 0; j < s.keys; ++j) {
                 for (std::size_t l = 0; l < s.key_width; ++l) exact[j] += q(t, l) * k(j, l);
-                exact[j] *= static_cast<double>(s.factor);
+                exact[j] *= static_cast<double>(factor);
                 if (biased) exact[j] += static_cast<double>(bias[s.queries - 1 - t + j]);
                 const auto most = static_cast<double>(cap);
                 if (cap > 0) exact[j] = most * std::tanh(exact[j] / most);
@@ -136,7 +137,8 @@ TEST_CASE("a query of a short head has the bits of one alone, whatever the queri
     const auto weights_of = [&](const kernels::HeadSizes& sizes, std::size_t first) {
       Reals weights(sizes.queries * s.row());
       const kernels::Rows rows{q.rows().data + first * q.stride(), q.stride()};
-      attention_head::weights(sizes, rows, k.rows(), {nullptr, 0}, visible.data(), true, nullptr, weights.data());
+      attention_head::weights(sizes, rows, k.rows(), factor, {nullptr, 0}, 0, visible.data(), true, nullptr,
+                              weights.data());
       return weights;
     };
     kernels::HeadSizes one = s;
@@ -160,13 +162,15 @@ TEST_CASE("a query of a short head has the bits of one alone, whatever the queri
 
 TEST_CASE("scores of a short head that are too large for exp without the maximum are infinite") {
   const Reals q = {Real(1000)}, k = {Real(1), Real(0)};
-  const kernels::HeadSizes sizes{1, 2, 1, 1, 1};
+  const kernels::HeadSizes sizes{1, 2, 1, 1};
   const std::size_t visible = 2;
   Reals weights(16);
-  attention_head::weights(sizes, {q.data(), 1}, {k.data(), 1}, {nullptr, 0}, &visible, true, nullptr, weights.data());
+  attention_head::weights(sizes, {q.data(), 1}, {k.data(), 1}, 1, {nullptr, 0}, 0, &visible, true, nullptr,
+                          weights.data());
   CHECK(weights[0] == 1);
   CHECK(weights[1] == 0);
-  attention_head::weights(sizes, {q.data(), 1}, {k.data(), 1}, {nullptr, 0}, &visible, false, nullptr, weights.data());
+  attention_head::weights(sizes, {q.data(), 1}, {k.data(), 1}, 1, {nullptr, 0}, 0, &visible, false, nullptr,
+                          weights.data());
   CHECK(std::isnan(weights[0]));
 }
 
@@ -216,13 +220,12 @@ TEST_CASE("gradients of a short head") {
       const Real keep_scale = keep_scales[variant / 4];
       CAPTURE(variant);
       const Reals p = marked_weights(s, keep_scale);
-      kernels::HeadSizes sizes = s;
-      sizes.cap = capped ? Real(0.9) : Real(0);
+      const Real cap = capped ? Real(0.9) : Real(0);
       const Spaced k_before(s.keys, s.key_width, 9), v_before(s.keys, s.value_width, 10);
       Spaced dq(s.queries, s.key_width, 8), dk = k_before, dv = v_before;
       Reals ds(s.queries * s.row() + 1, 7);
-      attention_head::backward(sizes, q.rows(), k.rows(), v.rows(), scores.data(), p.data(), keep_scale, d_o.rows(),
-                               ds.data(), {dq.mutable_rows(), dk.mutable_rows(), dv.mutable_rows(), add});
+      attention_head::backward(s, q.rows(), k.rows(), v.rows(), factor, cap, scores.data(), p.data(), keep_scale,
+                               d_o.rows(), ds.data(), {dq.mutable_rows(), dk.mutable_rows(), dv.mutable_rows(), add});
       std::vector<double> exact_ds(s.queries * s.row());
       double worst = 0;
       for (std::size_t t = 0; t < s.queries; ++t) {
@@ -236,25 +239,25 @@ TEST_CASE("gradients of a short head") {
         }
         for (std::size_t j = 0; j < s.row(); ++j) {
           const double weight = std::fabs(static_cast<double>(p[t * s.row() + j]));
-          const double share =
-              capped ? static_cast<double>(scores[t * s.row() + j]) / static_cast<double>(sizes.cap) : 0;
+          const double share = capped ? static_cast<double>(scores[t * s.row() + j]) / static_cast<double>(cap) : 0;
           exact_ds[t * s.row() + j] = j < s.keys ? weight * (dz[j] - inner) * (1 - share * share) : 0;
           worst = std::max(worst, off(static_cast<double>(ds[t * s.row() + j]), exact_ds[t * s.row() + j]));
         }
       }
       CHECK(worst < 1000 * eps);  // sums of up to 32 products of numbers as large as 30
-      const auto factor = static_cast<double>(s.factor);
       worst = 0;
       for (std::size_t t = 0; t < s.queries; ++t)
         for (std::size_t l = 0; l < s.key_width; ++l) {
           double exact = 0;
-          for (std::size_t j = 0; j < s.keys; ++j) exact += factor * exact_ds[t * s.row() + j] * k(j, l);
+          for (std::size_t j = 0; j < s.keys; ++j)
+            exact += static_cast<double>(factor) * exact_ds[t * s.row() + j] * k(j, l);
           worst = std::max(worst, off(dq(t, l), exact));
         }
       for (std::size_t j = 0; j < s.keys; ++j) {
         for (std::size_t l = 0; l < s.key_width; ++l) {
           double exact = add ? k_before(j, l) : 0;
-          for (std::size_t t = 0; t < s.queries; ++t) exact += factor * exact_ds[t * s.row() + j] * q(t, l);
+          for (std::size_t t = 0; t < s.queries; ++t)
+            exact += static_cast<double>(factor) * exact_ds[t * s.row() + j] * q(t, l);
           worst = std::max(worst, off(dk(j, l), exact));
         }
         for (std::size_t c = 0; c < s.value_width; ++c) {
@@ -273,7 +276,7 @@ TEST_CASE("gradients of a short head") {
 }
 
 TEST_CASE("gradients of a short head that nobody asks for are left out") {
-  const kernels::HeadSizes s{3, 4, 2, 5, Real(0.3)};
+  const kernels::HeadSizes s{3, 4, 2, 5};
   const Spaced q(3, 2, 1), k(4, 2, 2), v(4, 5, 3), d_o(3, 5, 4);
   const Reals p = marked_weights(s, 1);
   const auto gradients = [&](bool to_q, bool to_k, bool to_v) {
@@ -283,7 +286,7 @@ TEST_CASE("gradients of a short head that nobody asks for are left out") {
       return needed ? d[i].mutable_rows() : kernels::MutableRows{nullptr, 0};
     };
     Reals ds(s.queries * s.row());
-    attention_head::backward(s, q.rows(), k.rows(), v.rows(), nullptr, p.data(), 1, d_o.rows(), ds.data(),
+    attention_head::backward(s, q.rows(), k.rows(), v.rows(), factor, 0, nullptr, p.data(), 1, d_o.rows(), ds.data(),
                              {asked(to_q, 0), asked(to_k, 1), asked(to_v, 2), false});
     return d;
   };
@@ -298,26 +301,26 @@ TEST_CASE("gradients of a short head that nobody asks for are left out") {
       }
 }
 
-TEST_CASE("short heads side by side have the bits of each alone") {
+TEST_CASE("heads side by side have the bits of each alone") {
   const std::size_t longest = kernels::longest_short_head();
   struct Case {
     std::size_t heads, queries, keys, key_width, value_width;
   };
   for (const Case& c :
        {Case{64, 3, 6, 1, 1}, Case{8, 6, 6, 8, 8}, Case{4, 11, 11, 16, 16}, Case{3, 16, 5, 13, 20},
-        Case{2, 4, longest, 32, 8}, Case{2, longest, longest, 32, 32}, Case{4, longest, longest, 16, 16}}) {
-    const kernels::HeadSizes one{c.queries, c.keys, c.key_width, c.value_width, Real(0.3), Real(0.9)};
-    kernels::HeadSizes all = one;
-    all.heads = c.heads;
+        Case{2, 4, longest, 32, 8}, Case{2, longest, longest, 32, 32}, Case{4, longest, longest, 16, 16},
+        Case{2, 5, longest + 1, 3, 4}}) {  // and two that are not short
+    const kernels::HeadSizes one{c.queries, c.keys, c.key_width, c.value_width};
+    const kernels::HeadSizes all{c.queries, c.keys, c.key_width, c.value_width, c.heads};
+    const Real cap = Real(0.9);
     CAPTURE(c.heads);
-    CAPTURE(c.queries);
-    CAPTURE(c.keys);
-    REQUIRE(kernels::are_short_heads(all));
     const Spaced q(c.queries, c.heads * c.key_width, 1), k(c.keys, c.heads * c.key_width, 2),
         v(c.keys, c.heads * c.value_width, 3), d_o(c.queries, c.heads * c.value_width, 4);
     const std::size_t distances = c.queries + c.keys - 1;
     const Reals biases = draw(c.heads * distances, 5), unset(c.heads * one.scores() + 1, not_a_number);
-    const std::vector<std::size_t> visible = staircase(one);
+    std::vector<std::size_t> visible;
+    for (std::size_t h = 0; h < c.heads; ++h)
+      for (const std::size_t count : staircase(one)) visible.push_back(count);
     for (const Real keep_scale : keep_scales) {
       struct Results {
         Spaced o, dq, dk, dv;
@@ -333,13 +336,13 @@ TEST_CASE("short heads side by side have the bits of each alone") {
         Real* const p = to.weights.data() + first * one.scores();
         Real* const scores = to.scores.data() + first * one.scores();
         Real* const ds = to.ds.data() + first * one.scores();
-        attention_head::weights(sizes, of(q, c.key_width), of(k, c.key_width),
-                                {biases.data() + first * distances, distances}, visible.data(), true, scores, p);
+        attention_head::weights(sizes, of(q, c.key_width), of(k, c.key_width), factor,
+                                {biases.data() + first * distances, distances}, cap, visible.data(), true, scores, p);
         for (std::size_t i = 0; keep_scale != 1 && i < sizes.heads * one.scores(); ++i)
           if ((first * one.scores() + i) % 3 == 1) p[i] = -p[i];  // dropped
         attention_head::output(sizes, p, keep_scale, of(v, c.value_width), ds, into(to.o, c.value_width));
         attention_head::backward(
-            sizes, of(q, c.key_width), of(k, c.key_width), of(v, c.value_width), scores, p, keep_scale,
+            sizes, of(q, c.key_width), of(k, c.key_width), of(v, c.value_width), factor, cap, scores, p, keep_scale,
             of(d_o, c.value_width), ds,
             {into(to.dq, c.key_width), into(to.dk, c.key_width), into(to.dv, c.value_width), false});
       };
@@ -348,29 +351,26 @@ TEST_CASE("short heads side by side have the bits of each alone") {
       Results together{output, by_query, by_key, by_value, unset, unset, unset}, alone = together;
       compute(together, all, 0);
       for (std::size_t h = 0; h < c.heads; ++h) compute(alone, one, h);
-      const auto same = [](const Reals& a, const Reals& b) {  // all but the last, which is nobody's
-        return std::equal(a.begin(), a.end() - 1, b.begin()) && std::isnan(a.back()) && std::isnan(b.back());
-      };
-      CHECK(same(together.scores, alone.scores));
-      CHECK(same(together.weights, alone.weights));
-      CHECK(same(together.ds, alone.ds));
-      CHECK(together.o.same(alone.o));
-      CHECK(together.dq.same(alone.dq));
-      CHECK(together.dk.same(alone.dk));
-      CHECK(together.dv.same(alone.dv));
+      for (const auto member : {&Results::scores, &Results::weights, &Results::ds}) {
+        const Reals &a = together.*member, &b = alone.*member;
+        CHECK(std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0);  // what is unset is NaN
+        CHECK(std::isnan(a.back()));
+      }
+      for (const auto member : {&Results::o, &Results::dq, &Results::dk, &Results::dv})
+        CHECK((together.*member).same(alone.*member));
     }
   }
 }
 
 TEST_CASE("what a hidden key holds does not matter, NaN neither") {
   for (const std::size_t keys : {3, 7, 16}) {
-    const kernels::HeadSizes s{5, keys, 4, 4, Real(0.3)};
+    const kernels::HeadSizes s{5, keys, 4, 4};
     const Spaced q(5, 4, 1);
     Spaced k(keys, 4, 2);
     const std::vector<std::size_t> visible(5, keys - 1);
     const auto weights = [&] {
       Reals p(s.queries * s.row());
-      attention_head::weights(s, q.rows(), k.rows(), {nullptr, 0}, visible.data(), true, nullptr, p.data());
+      attention_head::weights(s, q.rows(), k.rows(), factor, {nullptr, 0}, 0, visible.data(), true, nullptr, p.data());
       return p;
     };
     const Reals before = weights();
@@ -383,14 +383,17 @@ TEST_CASE("what a hidden key holds does not matter, NaN neither") {
 }
 
 TEST_CASE("what is longer or wider, or has no keys, is no short head") {
-  CHECK_FALSE(kernels::are_short_heads({3, 0, 2, 2, 1}));
-  CHECK_FALSE(kernels::are_short_heads({33, 3, 2, 2, 1}));
-  CHECK_FALSE(kernels::are_short_heads({3, 33, 2, 2, 1}));
-  CHECK_FALSE(kernels::are_short_heads({3, 3, 65, 2, 1}));
-  CHECK_FALSE(kernels::are_short_heads({3, 3, 2, 65, 1}));
-  CHECK(kernels::heads_at_once({3, 3, 2, 65, 1}) == 1);
-  CHECK(kernels::heads_at_once({3, 3, 2, 0, 1}) == 32);
-  CHECK(kernels::heads_at_once({3, 3, 0, 0, 1}) == 64);
+  const std::size_t longer = kernels::longest_short_head() + 1;
+  CHECK_FALSE(kernels::are_short_heads({3, 0, 2, 2}));
+  CHECK_FALSE(kernels::are_short_heads({longer, 3, 2, 2}));
+  CHECK_FALSE(kernels::are_short_heads({3, longer, 2, 2}));
+  CHECK_FALSE(kernels::are_short_heads({3, 3, 65, 2}));
+  CHECK_FALSE(kernels::are_short_heads({3, 3, 2, 65}));
+  CHECK(kernels::are_short_heads({3, 3, 2, 32, 2}));
+  CHECK_FALSE(kernels::are_short_heads({3, 3, 2, 32, 3}));
+  CHECK(kernels::heads_at_once({3, 3, 2, 65}) == 1);
+  CHECK(kernels::heads_at_once({3, 3, 2, 0}) == 32);
+  CHECK(kernels::heads_at_once({3, 3, 0, 0}) == 64);
 }
 
 }  // namespace

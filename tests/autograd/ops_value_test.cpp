@@ -111,40 +111,54 @@ TEST_CASE("an observer is shown the scores and weights of every head, however ma
     void see(const Event& event) override {
       if (event.kind == Event::Kind::quantity) values[std::string(event.what)] = event.tensor;
     }
+    double operator()(const char* what, std::size_t h, std::size_t t, std::size_t j) const {
+      return static_cast<double>(values.at(what)(0, h, t, j));
+    }
     std::map<std::string, Tensor> values;
   };
   const std::size_t heads = 9, width = 8, length = 45;
   const std::vector<std::size_t> begins = {0, 3, 43, length};  // the second document is too long for short heads
   const Tensor q = random_tensor({1, length, heads * width}, 1), k = random_tensor({1, length, heads * width}, 2);
-  AttentionArguments options{heads, Real(0.4)};
-  options.documents = {{0, 3, 43}};
-  Seen seen;
-  TapeArguments arguments;
-  arguments.observer = &seen;
-  Tape tape(arguments);
-  attention(tape.constant(q), tape.constant(k), tape.constant(k), options);
-  double worst = 0;
-  for (std::size_t document = 0; document + 1 < begins.size(); ++document)
-    for (std::size_t h = 0; h < heads; ++h)
-      for (std::size_t t = begins[document]; t < begins[document + 1]; ++t) {
-        std::vector<double> scores;
-        double total = 0;
-        for (std::size_t j = begins[document]; j < begins[document + 1]; ++j) {
-          double score = 0;
-          for (std::size_t i = h * width; i < (h + 1) * width; ++i)
-            score += 0.4 * static_cast<double>(q(0, t, i)) * static_cast<double>(k(0, j, i));
-          scores.push_back(score);
-          total += std::exp(score);
+  const auto dot = [&](const Tensor& a, std::size_t t, const Tensor& b, std::size_t j, std::size_t h) {
+    double sum = 0;
+    for (std::size_t i = h * width; i < (h + 1) * width; ++i)
+      sum += static_cast<double>(a(0, t, i)) * static_cast<double>(b(0, j, i));
+    return sum;
+  };
+  for (const double cap : {0.0, 0.8}) {
+    AttentionArguments options{heads, Real(0.4)};
+    options.documents = {{0, 3, 43}};
+    options.score_cap = static_cast<Real>(cap);
+    Seen seen;
+    TapeArguments arguments;
+    arguments.observer = &seen;
+    Tape tape(arguments);
+    const Variable o = attention(tape.input(q, true), tape.constant(k), tape.constant(k), options);
+    const Tensor d_o = random_tensor(o.shape(), 3);
+    tape.backward(sum(multiply(o, tape.constant(d_o))));
+    double worst = 0;
+    for (std::size_t document = 0; document + 1 < begins.size(); ++document)
+      for (std::size_t h = 0; h < heads; ++h)
+        for (std::size_t t = begins[document]; t < begins[document + 1]; ++t) {
+          std::vector<double> scores;
+          double total = 0, inner = 0;
+          for (std::size_t j = begins[document]; j < begins[document + 1]; ++j) {
+            const double score = 0.4 * dot(q, t, k, j, h);
+            scores.push_back(cap > 0 ? cap * std::tanh(score / cap) : score);
+            total += std::exp(scores.back());
+            inner += std::exp(scores.back()) * dot(d_o, t, k, j, h);
+          }
+          for (std::size_t i = 0; i < scores.size(); ++i) {
+            const std::size_t j = begins[document] + i;
+            const double weight = std::exp(scores[i]) / total, share = cap > 0 ? scores[i] / cap : 0;
+            const double gradient = weight * (dot(d_o, t, k, j, h) - inner / total) * (1 - share * share);
+            worst = std::max({worst, std::fabs(seen("scores", h, t, j) - scores[i]),
+                              std::fabs(seen("weights", h, t, j) - weight),
+                              std::fabs(seen("scores_gradient", h, t, j) - gradient)});
+          }
         }
-        for (std::size_t j = 0; j < scores.size(); ++j) {
-          const auto shown = [&](const char* what) {
-            return static_cast<double>(seen.values.at(what)(0, h, t, begins[document] + j));
-          };
-          worst = std::max({worst, std::fabs(shown("scores") - scores[j]),
-                            std::fabs(shown("weights") - std::exp(scores[j]) / total)});
-        }
-      }
-  CHECK(worst < tolerance);
+    CHECK(worst < tolerance);
+  }
 }
 
 TEST_CASE("a query that may see no key gets zeros, and gives no gradient") {

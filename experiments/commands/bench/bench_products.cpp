@@ -72,7 +72,7 @@ std::vector<StepProduct> products_of(const BenchShape& shape) {
   const std::size_t d = shape.d_model, head = d / shape.heads;
   for (const auto& [queries, keys, modules] : sizes.attentions) {
     const std::size_t row = kernels::row_of_scores(keys), count = 2 * modules * shape.batch_size * shape.heads;
-    const bool is_short = kernels::are_short_heads({queries, keys, head, head, 1});
+    const bool is_short = kernels::are_short_heads({queries, keys, head, head});
     add({no, yes, queries, keys, head, d, d, row, count, is_short});  // Q K^T, dO V^T
     add({no, no, queries, head, keys, row, d, d, count, is_short});   // P V, dS K
     add({yes, no, keys, head, queries, row, d, d, count, is_short});  // P^T dO, dS^T Q

@@ -119,9 +119,10 @@ TEST_CASE("a split or a run that is not there is a mistake of usage") {
   const TrainedRun run;
   CHECK(program("eval " + run.path + " --split train").exit_code == 0);
   for (const std::string command : {"eval ", "samples "}) {
-    const Outcome split = program(command + run.path + " --split nonsense");
+    const Outcome split = program(command + run.path + " --split vaild");
     CHECK(split.exit_code == 2);
-    CHECK(contains(split.output, "there is no split 'nonsense'; there are train, valid, test"));
+    CHECK(contains(split.output,
+                   "--split: there is no split 'vaild'; there are train, valid, test; did you mean 'valid'?"));
     CHECK(program(command + run.folder.path("nowhere")).exit_code == 2);
   }
   const std::string s = run.folder.write("s", "a\nb\n"), t = run.folder.write("t", "a\n");
