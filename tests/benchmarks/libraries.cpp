@@ -186,8 +186,8 @@ int run(const std::vector<std::string>& names) {
   fmt::print("One core's peak is {:.0f} GFLOP/s. Measured on {}. Commit {}.\n\n", peak,
              iso_time(std::time(nullptr)).substr(0, 10), git_commit());
   fmt::print(
-      "Heads of up to {} queries and keys, whose products have a kernel of their own in a step, count in `as a step takes "
-      "them` by the time of surd's kernel for all others.\n",
+      "Heads of up to {} queries and keys, whose products have a kernel of their own in a step, count as a step takes "
+      "them by the time of surd's kernel for all others.\n",
       kernels::longest_short_head());
   for (const std::string& name : names) print_shape(all, find_bench_shape(name), peak);
   return 0;
