@@ -289,23 +289,35 @@ inline void map(F f, std::size_t n, Real* y, const X*... x) {
   if (i < n) store_part(f(load_part(x + i, n - i)...), y + i, n - i);
 }
 
+/// f(x...[i]) for i < n, joined into one register. `neutral` is joined without an effect, and so is f of it.
+template <class Join, class F, class... X>
+inline Batch joined(Join join, Real neutral, F f, std::size_t n, const X*... x) {
+  Batch a(neutral);
+  std::size_t i = 0;
+  if (n >= 4 * lanes) {  // four by turns, because each waits for what it was before
+    Batch b(neutral), c(neutral), d(neutral);
+    for (; i + 4 * lanes <= n; i += 4 * lanes) {
+      a = join(a, f(Batch::load_unaligned(x + i)...));
+      b = join(b, f(Batch::load_unaligned(x + i + lanes)...));
+      c = join(c, f(Batch::load_unaligned(x + i + 2 * lanes)...));
+      d = join(d, f(Batch::load_unaligned(x + i + 3 * lanes)...));
+    }
+    a = join(join(a, b), join(c, d));
+  }
+  for (; i + lanes <= n; i += lanes) a = join(a, f(Batch::load_unaligned(x + i)...));
+  if (i < n) a = join(a, f(load_part(x + i, n - i, neutral)...));
+  return a;
+}
+
 /// sum over i < n of f(x...[i]). f must be 0 where every x is 0.
 template <class F, class... X>
 inline Real sum(F f, std::size_t n, const X*... x) {
-  Batch total(Real(0));
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) total += f(Batch::load_unaligned(x + i)...);
-  if (i < n) total += f(load_part(x + i, n - i)...);
-  return xsimd::hadd(total);
+  return xsimd::hadd(joined([](Batch a, Batch b) { return a + b; }, 0, f, n, x...));
 }
 
 inline Real maximum(std::size_t n, const Real* x) {
-  const Real lowest = std::numeric_limits<Real>::lowest();
-  Batch best(lowest);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) best = xsimd::max(best, Batch::load_unaligned(x + i));
-  if (i < n) best = xsimd::max(best, load_part(x + i, n - i, lowest));
-  return horizontal_max(best);
+  const auto join = [](Batch a, Batch b) { return xsimd::max(a, b); };
+  return horizontal_max(joined(join, std::numeric_limits<Real>::lowest(), [](Batch u) { return u; }, n, x));
 }
 
 }  // namespace surd::kernels

@@ -133,6 +133,22 @@ TEST_CASE("sums") {
   }
 }
 
+TEST_CASE("every element counts once in the sum of many registers, and in their maximum") {
+  for (std::size_t n = 1; n <= 9 * kernels::lanes + 1; ++n) {
+    CAPTURE(n);
+    Reals values(n);
+    for (std::size_t i = 0; i < n; ++i) values[i] = -static_cast<Real>(i + 1);
+    const Real* const x = values.data();
+    CHECK(kernels::sum(x, n) == -static_cast<Real>(n * (n + 1) / 2));
+    CHECK(kernels::dot(x, x, n) == static_cast<Real>(n * (n + 1) * (2 * n + 1) / 6));
+    for (std::size_t i = 0; i < n; ++i) {
+      std::swap(values[0], values[i]);
+      CHECK(kernels::maximum(n, x) == -1);
+      std::swap(values[0], values[i]);
+    }
+  }
+}
+
 TEST_CASE("the sum of squares of numbers whose squares are too small for floats") {
   CHECK(kernels::sum_of_squares(nullptr, 0) == 0);
   for (const double size : {0.0, 1e-30, 1e-15, 1.0, 1e15}) {
