@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Renders docs/answers.md, claims.md and evidence.md from their templates and the published results of studies, so that no
-verdict in them is typed by hand, and next to no number, and no sentence says other than its study.
+"""Renders README.md and docs/answers.md, claims.md and evidence.md from their templates and the published results of studies,
+so that no verdict in them is typed by hand, and next to no number, and no sentence says other than its study.
 
     make_answers.py [RESULTS] [--docs FOLDER] [--check] [--figures]
 
 RESULTS (experiments/results) holds a folder a study, as `surd study publish` makes it. Each NAME.template.md in FOLDER
-(docs) becomes NAME.md, in the order of their names. In a template stand
+(docs) becomes NAME.md, in the order of their names, and README.template.md the README.md beside FOLDER. In a template stand
 
     {{NAME: VERDICT HYPOTHESIS}}            verdict, effect with its interval
     {{NAME: effect VERDICT HYPOTHESIS}}     the effect with its interval alone
+    {{NAME: value VERDICT HYPOTHESIS}}      the effect without its interval
+    {{least NAME, ...: HYPOTHESIS | ...}}   the least effect of all hypotheses of such names, in which * stands for anything
+    {{most NAME, ...: HYPOTHESIS | ...}}    the most
+    {{prices TASK, NORM, d}}                from the least to the most of what prices.py finds, at rates that fall
     {{NAME: arm METRIC, AXIS=LEVEL, ... [, tuned]}}   pseudo-median of one arm with its interval
     {{NAME: number METRIC, AXIS=LEVEL, ... [, tuned]}}  the same without its interval; of one axis there may be several
                                             levels, A|B for a cell of a table each and A&B for one cell
@@ -25,12 +29,15 @@ pictures, with a browser.
 """
 import argparse
 import difflib
+import fnmatch
 import importlib
 import json
 import math
 import pathlib
 import re
 import sys
+
+from prices import prices
 
 DOCS = pathlib.Path(__file__).resolve().parent
 VERDICTS = ("supported", "refuted", "undecided")
@@ -136,6 +143,16 @@ def upper_end(found):
     return {"between": found.get("to"), "at_least": math.inf}.get(found["bound"], found["value"])
 
 
+def least_of(effects):
+    least = min(effects, key=lambda found: found["value"])
+    return number(least["value"]) if least["bound"] == "between" else bounded(least)
+
+
+def most_of(effects):
+    most = max(effects, key=upper_end)
+    return number(most["to"]) if most["bound"] == "between" else bounded(most)
+
+
 def effect(hypothesis):
     checks = [c for c in hypothesis["checks"] if c["values"]]
     if len(checks) == 1:
@@ -143,15 +160,42 @@ def effect(hypothesis):
         return estimate(checks[0]["effect"], times)
     if not checks:
         return "no value"
-    effects = sorted((c["effect"] for c in checks if c["effect"]["value"] is not None), key=lambda e: e["value"])
+    effects = [c["effect"] for c in checks if c["effect"]["value"] is not None]
     if not effects:
         return f"not known in {len(checks)} cases"
-    least, most = effects[0], max(effects, key=upper_end)
-    ends = dict.fromkeys((number(least["value"]) if least["bound"] == "between" else bounded(least),
-                          number(most["to"]) if most["bound"] == "between" else bounded(most)))
-    text = f"{' to '.join(ends)} in {len(effects)} cases"
+    text = f"{' to '.join(dict.fromkeys((least_of(effects), most_of(effects))))} in {len(effects)} cases"
     unknown = len(checks) - len(effects)
     return text + (f", not known in {unknown}" if unknown else "")
+
+
+def single_effect(study, hypothesis):
+    checks = [check for check in hypothesis["checks"] if check["values"]]
+    if len(checks) != 1 or checks[0]["effect"]["value"] is None:
+        raise Wrong(f"'{hypothesis['name']}' of {study} has no single effect")
+    return checks[0]["effect"]
+
+
+def effects_named(results, words):
+    """Of all hypotheses that `words`, STUDY, ...: HYPOTHESIS | ..., name."""
+    studies, _, patterns = words.partition(": ")
+    found = []
+    for pattern in patterns.split(" | "):
+        named = [single_effect(study, hypothesis) for study in studies.split(", ")
+                 for hypothesis in results.study(study)["hypotheses"] if fnmatch.fnmatchcase(hypothesis["name"], pattern)]
+        if not named:
+            raise Wrong(f"{studies} has no hypothesis '{pattern}'")
+        found += named
+    return found
+
+
+def falling_prices(results, words):
+    task, norm, width = words.split(", ")
+    found = [price.effect for price in prices(results) if (price.task, price.norm, str(price.width)) ==
+             (task, norm, width) and price.rates == "inverse root" and not price.centred]
+    if not found:
+        raise Wrong(f"no study has a price of {words}")
+    ends = min(effect["value"] for effect in found), max(map(upper_end, found))
+    return " to ".join(dict.fromkeys(f"{end:.2f}" for end in ends))
 
 
 def phrase(study, hypothesis):
@@ -255,6 +299,12 @@ def render(template, results, pictures):
             return least_certain(results, float(words[len("least certain "):]))
         if words.startswith("false discoveries "):
             return false_discoveries(results, float(words[len("false discoveries "):]))
+        if words.startswith("least "):
+            return least_of(effects_named(results, words[len("least "):]))
+        if words.startswith("most "):
+            return most_of(effects_named(results, words[len("most "):]))
+        if words.startswith("prices "):
+            return falling_prices(results, words[len("prices "):])
         if words.startswith("drawing "):
             name, _, alt = words[len("drawing "):].partition(": ")
             if name not in DRAWINGS:
@@ -271,6 +321,8 @@ def render(template, results, pictures):
             return estimate(found["estimate"], f" {found['unit']}".rstrip())
         if what.startswith("number "):
             return numbers(results, study, what[len("number "):])
+        if what.startswith("value "):
+            return bounded(single_effect(study, results.hypothesis(study, what[len("value "):])))
         if what.startswith("effect "):
             return effect(results.hypothesis(study, what[len("effect "):]))
         return phrase(results.study(study), results.hypothesis(study, what))
@@ -311,8 +363,11 @@ def main():
     options = parser.parse_args()
     results, pictures = Results(options.results), []
     suffix, figures = ".template.md", options.docs / "figures"
-    pages = {template.with_name(template.name[:-len(suffix)] + ".md"): render(template, results, pictures)
-             for template in sorted(options.docs.glob(f"*{suffix}"))}
+    pages = {}
+    for template in sorted(options.docs.glob(f"*{suffix}"), key=lambda file: file.name.lower()):
+        page = template.name[:-len(suffix)] + ".md"
+        folder = options.docs.parent if page == "README.md" else options.docs
+        pages[folder / page] = render(template, results, pictures)
     if not pages:
         sys.exit(f"{options.docs} holds no *{suffix}")
     if options.figures:

@@ -10,8 +10,8 @@ round, so that a machine whose speed drifts does not bend them. What fails is to
 PYTHON is an interpreter that has PyTorch; of those from 2.0 on, torch.compile is measured as well. All that was measured
 is kept in the raw file, docs/performance/PROCESSOR.json beside the page, from which --from writes the page again. What is
 measured joins what is there: some shapes or parts now, the others later. A raw file of another program, machine, peer,
-script, number of rounds or length is refused. docs/performance.md has a table of the pages, which is written again with
-each of them, and alone by --index.
+script, number of rounds or length is refused. README.md and docs/performance.md have tables of all pages, which are written
+again with each of them, and alone by --index.
 """
 import argparse
 import csv
@@ -27,14 +27,11 @@ import tempfile
 import time
 
 from machine import beginning, processor, warn_if_modified
-from performance_page import index, page
+from overview import PAGES, ROOT, write_tables
+from performance_page import page
 from raw_results import RawResults
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-PAGES = ROOT / "docs" / "performance"
-INDEX = ROOT / "docs" / "performance.md"
-BEGIN, END = "<!-- by ./dev bench --index -->\n", "<!-- end of the table -->\n"
 PEER = str(HERE / "torch_peer.py")
 STUDY_PEER = str(HERE / "torch_study.py")
 STUDY = """\
@@ -127,8 +124,8 @@ def expect_one_size(what, entry):
 
 
 def scripts():
-    """A hash of the scripts that measure."""
-    files = sorted(HERE.glob("*.py"))
+    """A hash of the scripts that measure. How pages are written does not count."""
+    files = [HERE / name for name in ("compare_speed.py", "torch_peer.py", "torch_study.py")]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
@@ -297,16 +294,6 @@ class Measurements:
         return self.raw.data
 
 
-def write_index():
-    table = index({file.name: file.read_text() for file in PAGES.glob("*.md")})
-    before, _, rest = INDEX.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        sys.exit(f"{INDEX} has no place for the table, from {BEGIN.strip()} to {END.strip()}")
-    INDEX.write_text(before + BEGIN + "\n" + "\n".join(table) + "\n\n" + END + after)
-    say(f"written: {INDEX}")
-
-
 def positive(text):
     value = float(text)
     if value <= 0:
@@ -327,8 +314,8 @@ def main():
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--surd", help="the program to measure")
     what.add_argument("--from", dest="saved", metavar="RAW", help="measure nothing; write the page of this raw file")
-    what.add_argument("--index", action="store_true", help="measure nothing; write the table of pages in "
-                      "docs/performance.md")
+    what.add_argument("--index", action="store_true", help="measure nothing; write the tables of all pages in README.md "
+                      "and docs/performance.md")
     parser.add_argument("--torch", action="append", default=[], metavar="PYTHON", help="may be repeated")
     parser.add_argument("--eager", action="store_true", help="leave torch.compile out, which takes most of the time")
     parser.add_argument("--rounds", type=int, choices=range(1, 101), default=3, metavar="N",
@@ -346,7 +333,7 @@ def main():
     options = parser.parse_args()
 
     if options.index:
-        write_index()
+        write_tables()
         return
     if options.saved:
         raw, name = json.loads(pathlib.Path(options.saved).read_text()), pathlib.Path(options.saved).stem
@@ -360,7 +347,7 @@ def main():
     out.write_text(page(raw, (HERE / "performance.template.md").read_text()))
     say(f"written: {out}")
     if out.resolve().parent == PAGES:
-        write_index()
+        write_tables()
 
 
 if __name__ == "__main__":

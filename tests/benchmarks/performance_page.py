@@ -1,5 +1,4 @@
-"""The tables of docs/performance/NAME.md, from what compare_speed.py has measured, and the table of these pages."""
-import re
+"""The tables of docs/performance/NAME.md, from what compare_speed.py has measured."""
 import statistics
 
 from machine import when
@@ -13,6 +12,62 @@ def spread(values, digits=2):
 
 def middle(values, digits=1):
     return f"{statistics.median(values):.{digits}f}" if values else "-"
+
+
+def step_times(rounds, name):
+    return [r[name]["step_ms"] for r in rounds if name in r]
+
+
+def library_ratios(rounds):
+    return [r["surd"]["step_over_library_products"] for r in rounds if "surd" in r]
+
+
+def peak_shares(rounds, peak):
+    """% of the peak that a step uses: of one measured beside it or, in older files, of the page's."""
+    found = [(r["surd"]["gflops"], r["surd"].get("peak_gflops", peak)) for r in rounds if "surd" in r]
+    return [100 * used / had for used, had in found if had]
+
+
+def peer_ratios(rounds, name):
+    return [r[name]["step_ms"] / r["surd"]["step_ms"] for r in rounds if name in r and "surd" in r]
+
+
+def peak_memory(rounds, name):
+    return [r[name]["peak_memory_bytes"] / 1e6 for r in rounds if name in r]
+
+
+def memory_ratio(rounds, names):
+    """surd's over the least of the peers'."""
+    peers = [statistics.median(peak_memory(rounds, n)) for n in names if peak_memory(rounds, n)]
+    ours = peak_memory(rounds, "surd")
+    return statistics.median(ours) / min(peers) if peers and ours else None
+
+
+def pair_gains(rounds):
+    return [sum(r["alone"] / t for t in r["together"]) for r in rounds if "alone" in r and "together" in r]
+
+
+def replica_gains(rounds):
+    return [r["alone"] / r["replicas"] for r in rounds if "alone" in r and "replicas" in r]
+
+
+def runs_a_minute(rounds, name):
+    return [60 * r[name]["runs"] / r[name]["seconds"] for r in rounds if name in r]
+
+
+def study_ratios(rounds, name):
+    both = [r for r in rounds if name in r and "surd" in r]
+    return [ours / theirs for ours, theirs in zip(runs_a_minute(both, "surd"), runs_a_minute(both, name))]
+
+
+def decoding_speeds(rounds):
+    """{name: {(beam, sentences together): sentences a second}}, one a round"""
+    return [{name: {(line["beam"], line["batch"]): line["sentences_per_s"] for line in lines}
+             for name, lines in r.items()} for r in rounds]
+
+
+def decoding_ratios(speeds, key, name):
+    return [r["surd"][key] / r[name][key] for r in speeds if key in r.get(name, {}) and key in r.get("surd", {})]
 
 
 def row(cells):
@@ -34,21 +89,21 @@ def shape_table(shapes):
     return lines
 
 
-def step_table(table, names, peak=None):
-    """`peak`: GFLOP/s of a core, for a column that says how much of it a step uses; steps of newer files bring their own."""
-    of_peak = ["% of the peak"] if peak else []
+def step_table(table, names, shares=None):
+    """With a column of `shares` of a shape, of the peak of one core, where any is known."""
+    shares = shares if shares and any(shares.values()) else None
+    of_peak = ["% of the peak"] if shares else []
     lines = head(["shape", "library's products, ms", "surd, ms", "surd / library's products"] + of_peak +
                  [cell for n in names for cell in (f"{n}, ms", f"{n} / surd")])
     for shape, rounds in table.items():
         ours = [r["surd"] for r in rounds if "surd" in r]
-        cells = [shape, middle([o["library_products_ms"] for o in ours]), middle([o["step_ms"] for o in ours]),
-                 spread([o["step_over_library_products"] for o in ours])]
-        if peak:
-            cells.append(middle([100 * o["gflops"] / o.get("peak_gflops", peak) for o in ours], 0))
+        cells = [shape, middle([o["library_products_ms"] for o in ours]), middle(step_times(rounds, "surd")),
+                 spread(library_ratios(rounds))]
+        if shares:
+            cells.append(middle(shares[shape], 0))
         for name in names:
-            cells.append(middle([r[name]["step_ms"] for r in rounds if name in r]))
-            cells.append(spread([r[name]["step_ms"] / r["surd"]["step_ms"] for r in rounds
-                                 if name in r and "surd" in r]))
+            cells.append(middle(step_times(rounds, name)))
+            cells.append(spread(peer_ratios(rounds, name)))
         lines.append(row(cells))
     return lines
 
@@ -57,21 +112,18 @@ def memory_table(table, names):
     lines = head(["shape", "surd, MB", "of it parameters, gradients, moments", "what ops compute and keep"] +
                  [f"{n}, MB" for n in names] + ["surd / least of these"])
     for shape, rounds in table.items():
-        peak = lambda name: [r[name]["peak_memory_bytes"] / 1e6 for r in rounds if name in r]
-        peers = [statistics.median(peak(n)) for n in names if peak(n)]
-        ratio = f"{statistics.median(peak('surd')) / min(peers):.2f}" if peers and peak("surd") else "-"
+        ratio = memory_ratio(rounds, names)
         of_it = [middle([r["surd"][part] / 1e6 for r in rounds if "surd" in r], 0)
                  for part in ("parameters_gradients_moments_bytes", "ops_bytes")]
-        lines.append(row([shape, middle(peak("surd"), 0)] + of_it + [middle(peak(n), 0) for n in names] + [ratio]))
+        lines.append(row([shape, middle(peak_memory(rounds, "surd"), 0)] + of_it +
+                         [middle(peak_memory(rounds, n), 0) for n in names] + ["-" if ratio is None else f"{ratio:.2f}"]))
     return lines
 
 
 def scaling_table(table):
     lines = head(["shape", "two runs side by side / one", "two replicas / one"])
     for shape, rounds in table.items():
-        pairs = [sum(r["alone"] / t for t in r["together"]) for r in rounds if "alone" in r and "together" in r]
-        replicas = [r["alone"] / r["replicas"] for r in rounds if "alone" in r and "replicas" in r]
-        lines.append(row([shape, spread(pairs), spread(replicas)]))
+        lines.append(row([shape, spread(pair_gains(rounds)), spread(replica_gains(rounds))]))
     return lines
 
 
@@ -87,8 +139,7 @@ def profile_table(profiles):
 
 
 def decode_table(rounds, names):
-    keyed = [{name: {(line["beam"], line["batch"]): line["sentences_per_s"] for line in lines}
-              for name, lines in r.items()} for r in rounds]
+    keyed = decoding_speeds(rounds)
     lines = head(["beam", "sentences together", "surd, sentences/s"] +
                  [cell for n in names for cell in (f"{n}, sentences/s", f"surd / {n}")])
     for key in sorted({key for r in keyed for speeds in r.values() for key in speeds}):
@@ -96,8 +147,7 @@ def decode_table(rounds, names):
         cells = [str(key[0]), str(key[1]), middle(speed("surd"))]
         for name in names:
             cells.append(middle(speed(name)))
-            cells.append(spread([r["surd"][key] / r[name][key] for r in keyed
-                                 if key in r.get(name, {}) and key in r.get("surd", {})], 1))
+            cells.append(spread(decoding_ratios(keyed, key, name), 1))
         lines.append(row(cells))
     return lines
 
@@ -114,12 +164,10 @@ def decoders(rounds):
 
 def study_table(rounds, names):
     lines = head(["", "runs a minute", "surd's runs to each of these", "token accuracy of half the runs"])
-    speed = lambda figures: 60 * figures["runs"] / figures["seconds"]
     for name in ["surd", *names]:
         made = [r for r in rounds if name in r]
         if made:
-            beside = [speed(r["surd"]) / speed(r[name]) for r in made if "surd" in r]
-            lines.append(row([name, spread([speed(r[name]) for r in made], 0), spread(beside),
+            lines.append(row([name, spread(runs_a_minute(made, name), 0), spread(study_ratios(made, name)),
                               spread([r[name]["token_accuracy"] for r in made])]))
     return lines
 
@@ -151,23 +199,6 @@ def overhead_table(table):
     return lines
 
 
-def index(pages):
-    """A table of {file name: page}, from the paragraph of each that names its machine; of other pages nothing."""
-    lines = head(["Processor", "Registers", "OpenBLAS core", "Peak, GFLOP/s", "Commit"])
-    for name, text in sorted(pages.items()):
-        machine = re.search(r"^(.+?), \d+ cores; .*Medians of .*$", text, re.MULTILINE)
-        if machine is None:
-            continue
-        found = lambda pattern: next(iter(re.findall(pattern, machine[0])), "")
-        # Before products were told with their registers, only the file's name says these.
-        registers = found(r"\d+ bits") or ("512 bits" if "avx512" in name else "-")
-        lines.append(row([f"[{machine[1]}](performance/{name})",
-                          "held to AVX2" if "held to AVX2" in machine[0] else registers,
-                          found(r"OpenBLAS .*?(\w+) MAX_THREADS") or "-", found(r"peak (\d+) GFLOP/s") or "-",
-                          ", ".join(filter(None, [found(r"Commit (\S+);"), found(r"Measured \w+ ([\d-]+)")]))]))
-    return lines
-
-
 def with_blas(peer):
     return f"{peer['name']} ({peer['blas']})" if peer.get("blas") else peer["name"]
 
@@ -184,7 +215,8 @@ def page(raw, text):
                                               raw["blas"] + held, ", ".join(map(with_blas, raw["peers"])),
                                               "all of them held to AVX2" if raw.get("avx2") else "") if part)
     tables = {
-        "one thread": ("one thread", lambda part: step_table(part, names, peak)),
+        "one thread": ("one thread", lambda part: step_table(part, names, {shape: peak_shares(rounds, peak)
+                                                                           for shape, rounds in part.items()})),
         "two threads": ("two threads", lambda part: step_table(part, eager)),
         "memory": ("one thread", lambda part: memory_table(part, names)),
         "scaling": ("scaling", scaling_table),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/make_answers.py refuses what the results do not say, on results made up here; docs/answers.md, claims.md and evidence.md
-are what it writes from the published ones."""
+"""docs/make_answers.py refuses what the results do not say, on results made up here; README.md, docs/answers.md, claims.md and
+evidence.md are what it writes from the published ones."""
 import json
 import pathlib
 import subprocess
@@ -9,6 +9,8 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(SOURCE / "docs"))
+import prices
 
 
 def hypothesis(name, verdict, value, bound="exactly", interval=(0.5, 2.5)):
@@ -82,6 +84,47 @@ class Answers(unittest.TestCase):
         self.assertEqual((self.folder / "answers.md").read_text(), "2 to ≥ 9 in 2 cases, not known in 1")
         self.assertEqual(self.render("{{wide: effect undecided It is between}}").returncode, 0)
         self.assertEqual((self.folder / "answers.md").read_text(), "2 to 2.5 in 2 cases")
+
+    def test_the_ends_of_effects_whose_names_fit(self):
+        template = "{{least wide: It is *er}} {{most wide: It is later | *earl*}} {{wide: value refuted It is earlier}}"
+        self.assertEqual(self.render(template).stderr, "")
+        self.assertEqual((self.folder / "answers.md").read_text(), "≥ 1.6 ≥ 1.6 2")
+        narrow = self.folder / "results" / "narrow"
+        narrow.mkdir()
+        (narrow / "verdicts.json").write_text(json.dumps({"hypotheses": [hypothesis("It is lower", "supported", 1.2),
+                                                                         hypothesis("It is higher", "refuted", 9)]}))
+        self.assertEqual(self.render("{{least wide, narrow: It is *}} to {{most wide, narrow: * lower | * earlier}}").stderr,
+                         "answers.template.md:1: 'It is 2 everywhere' of wide has no single effect\n")
+        self.assertEqual(self.render("{{least wide, narrow: It is l*}} to {{most narrow, wide: * higher | * earlier}}").stderr, "")
+        self.assertEqual((self.folder / "answers.md").read_text(), "1.2 to 9")
+        self.assertEqual(self.render("{{most wide: It is later | It is latest}}").stderr,
+                         "answers.template.md:1: wide has no hypothesis 'It is latest'\n")
+        self.assertEqual(self.render("{{wide: value undecided It is between}}").stderr,
+                         "answers.template.md:1: 'It is between' of wide has no single effect\n")
+
+    def test_prices_of_a_task_a_norm_and_a_width(self):
+        studies = {}
+        for name, values in (("r21-narrow-rates", (0.9, 1.3)), ("r27-sharing", (1.1, 1.2))):
+            studies[name] = [{**hypothesis("", "", value, bound), "kind": "difference", "metric": "updates_to_97",
+                              "arm": {"task": "reverse", "d": "64", "alpha": "1"},
+                              "against": {"task": "reverse", "d": "64", "alpha": "sqrt(d)"}}
+                             for value, bound in zip(values, ("exactly", "between"))]
+            studies[name][1]["checks"][0]["effect"]["to"] = values[1] + 0.105
+        for name in prices.STUDIES:
+            folder = self.folder / "results" / name
+            folder.mkdir()
+            (folder / "verdicts.json").write_text(json.dumps({"seeds": list(range(16)), "hypotheses": studies.get(name, [])}))
+        self.assertEqual(self.render("{{prices reverse, pre, 64}}").stderr, "")
+        self.assertEqual((self.folder / "answers.md").read_text(), "0.90 to 1.41")
+        self.assertEqual(self.render("{{prices reverse, post, 64}}").stderr,
+                         "answers.template.md:1: no study has a price of reverse, post, 64\n")
+
+    def test_the_readme_stands_beside_the_folder(self):
+        (self.folder / "docs").mkdir()
+        (self.folder / "docs" / "README.template.md").write_text("{{wide: value refuted It is earlier}}")
+        made = subprocess.run([sys.executable, str(SOURCE / "docs" / "make_answers.py"), str(self.folder / "results"),
+                               "--docs", str(self.folder / "docs")], capture_output=True, text=True)
+        self.assertEqual((made.returncode, made.stderr, (self.folder / "README.md").read_text()), (0, "", "2"))
 
     def test_the_name_of_a_level_may_have_commas_and_two_ends_that_read_alike_are_one(self):
         self.assertEqual(self.render("{{wide: number loss, d=32, rate=line, of 2,000, tuned}}").returncode, 0)
@@ -174,18 +217,17 @@ class Answers(unittest.TestCase):
         self.assertIn("1.7", page.read_text())
 
     def test_the_figures_find_what_they_draw(self):
-        sys.path.insert(0, str(SOURCE / "docs"))
         try:
             import make_answers
             import prices_figure
         except ModuleNotFoundError as missing:  # plotly, of a system's Python
             self.skipTest(str(missing))
-        prices = list(prices_figure.prices(make_answers.Results(SOURCE / "experiments" / "results")))
-        self.assertEqual({price.task for price in prices}, set(prices_figure.PANELS))
-        self.assertEqual({(price.norm, price.centred, price.rates) for price in prices},
+        found = list(prices.prices(make_answers.Results(SOURCE / "experiments" / "results")))
+        self.assertEqual({price.task for price in found}, set(prices_figure.PANELS))
+        self.assertEqual({(price.norm, price.centred, price.rates) for price in found},
                          {(norm, centred, rates) for norm in ("pre", "post") for centred in (False, True)
-                          for rates in prices_figure.RATES})
-        self.assertEqual({price.width for price in prices}, {32, 64, 128, 256})
+                          for rates in prices.RATES})
+        self.assertEqual({price.width for price in found}, {32, 64, 128, 256})
 
     def test_the_pages_are_what_the_published_results_say(self):
         made = subprocess.run([sys.executable, str(SOURCE / "docs" / "make_answers.py"), "--check"], capture_output=True,

@@ -1,0 +1,218 @@
+"""The tables of docs/README.template.md and docs/performance.md that put the pages of docs/performance/ side by side. Each stands between
+two marks, of which the first one names it."""
+import difflib
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+
+from performance_page import (decoding_ratios, decoding_speeds, head, library_ratios, memory_ratio, peak_shares, peer_ratios,
+                              replica_gains, row, runs_a_minute, step_times, study_ratios)
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PAGES = ROOT / "docs" / "performance"
+FILES = [ROOT / "docs" / "README.template.md", ROOT / "docs" / "performance.md"]
+MARK, END = "<!-- by ./dev bench --index: ", "<!-- end of the table -->\n"
+TABLE = re.compile(rf"({re.escape(MARK)}([^\n]+) -->\n)(?:(?!<!--).)*({END})", re.DOTALL)
+GENERATIONS = {  # clouds call several by one name
+    "family 25, model 17": "EPYC, 4th generation",
+    "family 26, model 2": "EPYC, 5th generation",
+    "family 6, model 207": "Xeon, 5th generation",
+}
+
+
+class Page:
+    """What was measured on one processor. A page of an older kind has no numbers beside it, and stands only in the list."""
+
+    def __init__(self, file):
+        self.file = file
+        self.machine = re.search(r"^.+?, \d+ cores; .*Medians of .*$", file.read_text(), re.MULTILINE)
+        numbers = file.with_suffix(".json")
+        self.raw = json.loads(numbers.read_text()) if self.machine and numbers.exists() else {}
+        self.peers = [peer["name"] for peer in self.raw.get("peers", [])]
+
+    def told(self, pattern):
+        """Of the paragraph that names its machine; "" where that does not tell."""
+        return next(iter(re.findall(pattern, self.machine[0])), "")
+
+    def processor(self):
+        """Its generation or, where that is not known, what it calls itself."""
+        return GENERATIONS.get(self.told(r"family \d+, model \d+"), self.told(r"^(.+?), \d+ cores"))
+
+    def registers(self):
+        # Before products were told with their registers, only the file's name says these.
+        named = "512 bits" if "avx512" in self.file.name else "-"
+        return "AVX2" if self.told("held to AVX2") else self.told(r"\d+ bits") or named
+
+    def title(self):
+        return f"{self.processor()}, {self.registers()}"
+
+    def rounds(self, part, shape):
+        return self.raw.get(part, {}).get(shape, [])
+
+
+def number(value, digits=2):
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def median(values):
+    return statistics.median(values) if values else None
+
+
+def least(values):
+    return min((value for value in values if value is not None), default=None)
+
+
+def fastest_peer(page, rounds):
+    """Its time over surd's."""
+    return least(median(peer_ratios(rounds, name)) for name in page.peers)
+
+
+def studies_made(page):
+    return median(runs_a_minute(page.raw.get("studies", []), "surd"))
+
+
+def study_ratio(page):
+    return least(median(study_ratios(page.raw.get("studies", []), name)) for name in page.peers)
+
+
+def shapes_of(pages, part):
+    """Those of which any page has this part, in the order of the fullest page."""
+    pages = sorted(pages, key=lambda page: -len(page.raw["shapes"]))
+    known = dict.fromkeys(shape["name"] for page in pages for shape in page.raw["shapes"])
+    return [shape for shape in known if any(page.rounds(part, shape) for page in pages)]
+
+
+def by_shape(part, cell):
+    """A line a page, a column a shape: what `cell` makes of the page and its rounds."""
+    def table(pages):
+        shapes = shapes_of(pages, part)
+        return head(["", *shapes]) + [row([page.title()] + [cell(page, page.rounds(part, shape)) for shape in shapes])
+                                      for page in pages]
+    return table
+
+
+def list_of_pages(pages):
+    lines = head(["Page", "Processor", "Registers", "OpenBLAS core", "Peak, GFLOP/s", "Commit"])
+    for page in pages:
+        commit = ", ".join(filter(None, [page.told(r"Commit (\S+);"), page.told(r"Measured \w+ ([\d-]+)")]))
+        lines.append(row([f"[{page.file.stem}](performance/{page.file.name})", page.processor(), page.registers(),
+                          page.told(r"OpenBLAS .*?(\w+) MAX_THREADS") or "-",
+                          page.told(r"peak (\d+) GFLOP/s") or "-", commit]))
+    return lines
+
+
+def steps_and_studies(pages):
+    """For those who ask how fast it is: pages that have both and are not held to AVX2."""
+    pages = [page for page in pages if page.registers() != "AVX2" and {"one thread", "studies"} <= page.raw.keys()]
+    shapes = shapes_of(pages, "one thread")
+    lines = head(["", *shapes, "a study"])
+    for page in pages:
+        cells = [page.processor()]
+        for rounds in (page.rounds("one thread", shape) for shape in shapes):
+            time = median(step_times(rounds, "surd"))
+            digits = 1 if time is not None and time < 10 else 0
+            cells.append(f"{number(time, digits)} ms ({number(fastest_peer(page, rounds))})")
+        lines.append(row(cells + [f"{number(studies_made(page), 0)} runs a minute ({number(study_ratio(page))})"]))
+    return lines
+
+
+def narrower_registers(pages):
+    """What AVX2 takes over what 512 bits take, where a processor has a page of each."""
+    held = {page.processor(): page for page in pages if page.registers() == "AVX2"}
+    shapes = shapes_of(pages, "one thread")
+    lines = head(["", "", *shapes])
+    for wide in pages:
+        narrow = held.get(wide.processor())
+        if narrow is None or wide.registers() != "512 bits":
+            continue
+        products = lambda rounds: [r["surd"]["library_products_ms"] for r in rounds if "surd" in r]
+        programs = {"surd": lambda rounds: step_times(rounds, "surd"), "the library's products": products,
+                    **{name: lambda rounds, name=name: step_times(rounds, name) for name in narrow.peers}}
+        for name, times in programs.items():
+            cells = []
+            for shape in shapes:
+                ours, theirs = (median(times(page.rounds("one thread", shape))) for page in (narrow, wide))
+                cells.append(number(ours / theirs if ours and theirs else None))
+            lines.append(row([wide.processor(), name, *cells]))
+    return lines
+
+
+def studies(pages):
+    lines = head(["", "runs a minute", "to those of the faster PyTorch"])
+    return lines + [row([page.title(), number(studies_made(page), 0), number(study_ratio(page))]) for page in pages]
+
+
+def decoding(pages):
+    """surd's sentences a second over those of the faster PyTorch."""
+    speeds = {page: decoding_speeds(page.raw.get("decoding", [])) for page in pages}
+    kinds = sorted({kind for rounds in speeds.values() for r in rounds for made in r.values() for kind in made})
+    lines = head([""] + [f"beam {beam}, {together} together" for beam, together in kinds])
+    for page in pages:
+        ratios = [least(median(decoding_ratios(speeds[page], kind, name)) for name in page.peers) for kind in kinds]
+        lines.append(row([page.title(), *map(number, ratios)]))
+    return lines
+
+
+def start(_, rounds):
+    """With the time of an update, as the first one is part of it."""
+    until, update = (number(median([r[what] for r in rounds]), 1) for what in ("start_ms", "update_ms"))
+    return f"{until} ({update})" if rounds else "-"
+
+
+TABLES = {
+    "pages": list_of_pages,
+    "steps and studies": steps_and_studies,
+    "library": by_shape("one thread", lambda page, rounds: number(median(library_ratios(rounds)))),
+    "peak": by_shape("one thread", lambda page, rounds: number(median(peak_shares(rounds, page.raw.get("peak"))), 0)),
+    "one thread": by_shape("one thread", lambda page, rounds: number(fastest_peer(page, rounds))),
+    "two threads": by_shape("two threads", lambda page, rounds: number(fastest_peer(page, rounds))),
+    "replicas": by_shape("scaling", lambda page, rounds: number(median(replica_gains(rounds)))),
+    "memory": by_shape("one thread", lambda page, rounds: number(memory_ratio(rounds, page.peers))),
+    "start": by_shape("overhead", start),
+    "probe": by_shape("overhead", lambda page, rounds: number(median([100 * r["probe_share"] for r in rounds]))),
+    "narrower registers": narrower_registers,
+    "studies": studies,
+    "decoding": decoding,
+}
+
+
+def render(text, pages):
+    """`text` with its tables made anew. Throws ValueError where a mark names no table, or a table has no end."""
+    measured = [page for page in pages if page.raw]
+    line = lambda position: f"line {text.count(chr(10), 0, position) + 1}"
+
+    def replace(found):
+        name = found[2]
+        if name not in TABLES:
+            close = difflib.get_close_matches(name, TABLES, 1, 0.4)
+            raise ValueError(f"{line(found.start())}: there is no table '{name}'" +
+                             (f"; did you mean '{close[0]}'?" if close else ""))
+        table = TABLES[name](pages if name == "pages" else measured)
+        return found[1] + "\n" + "\n".join(table) + "\n\n" + found[3]
+
+    complete = {position for found in TABLE.finditer(text) for position in (found.start(1), found.start(3))}
+    for found in re.finditer(rf"{re.escape(MARK.strip(' :'))}|{END}", text):
+        if found.start() not in complete:
+            raise ValueError(f"{line(found.start())}: a table needs {MARK}NAME --> above it and {END.strip()} below it")
+    return TABLE.sub(replace, text)
+
+
+def read_pages():
+    return [page for page in map(Page, sorted(PAGES.glob("*.md"))) if page.machine]
+
+
+def write_tables():
+    pages = read_pages()
+    for file in FILES:
+        before = file.read_text()
+        try:
+            after = render(before, pages)
+        except ValueError as wrong:
+            sys.exit(f"{file}: {wrong}")
+        if after != before:
+            file.write_text(after)
+            print(f"written: {file}", file=sys.stderr)
+    subprocess.run([sys.executable, str(ROOT / "docs" / "make_answers.py")], check=True)  # README.md is of its template
