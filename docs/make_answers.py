@@ -9,9 +9,10 @@ RESULTS (experiments/results) holds a folder a study, as `surd study publish` ma
 
     {{NAME: VERDICT HYPOTHESIS}}            verdict, effect with its interval
     {{NAME: effect VERDICT HYPOTHESIS}}     the effect with its interval alone
-    {{NAME: value VERDICT HYPOTHESIS}}      the effect without its interval
-    {{least NAME, ...: HYPOTHESIS | ...}}   the least effect of all hypotheses of such names, in which * stands for anything
-    {{most NAME, ...: HYPOTHESIS | ...}}    the most
+    {{NAME: value VERDICT HYPOTHESIS}}      the effect without its interval, to two digits
+    {{least NAME, ...: VERDICT HYPOTHESIS | ...}}  a bound, to two digits, below the effects of all hypotheses of such names,
+                                            in which * stands for anything
+    {{most NAME, ...: VERDICT HYPOTHESIS | ...}}  one above them
     {{prices TASK, NORM, d}}                from the least to the most of what prices.py finds, at rates that fall
     {{NAME: arm METRIC, AXIS=LEVEL, ... [, tuned]}}   pseudo-median of one arm with its interval
     {{NAME: number METRIC, AXIS=LEVEL, ... [, tuned]}}  the same without its interval; of one axis there may be several
@@ -29,7 +30,6 @@ pictures, with a browser.
 """
 import argparse
 import difflib
-import fnmatch
 import importlib
 import json
 import math
@@ -143,16 +143,6 @@ def upper_end(found):
     return {"between": found.get("to"), "at_least": math.inf}.get(found["bound"], found["value"])
 
 
-def least_of(effects):
-    least = min(effects, key=lambda found: found["value"])
-    return number(least["value"]) if least["bound"] == "between" else bounded(least)
-
-
-def most_of(effects):
-    most = max(effects, key=upper_end)
-    return number(most["to"]) if most["bound"] == "between" else bounded(most)
-
-
 def effect(hypothesis):
     checks = [c for c in hypothesis["checks"] if c["values"]]
     if len(checks) == 1:
@@ -160,40 +150,66 @@ def effect(hypothesis):
         return estimate(checks[0]["effect"], times)
     if not checks:
         return "no value"
-    effects = [c["effect"] for c in checks if c["effect"]["value"] is not None]
+    effects = sorted((c["effect"] for c in checks if c["effect"]["value"] is not None), key=lambda e: e["value"])
     if not effects:
         return f"not known in {len(checks)} cases"
-    text = f"{' to '.join(dict.fromkeys((least_of(effects), most_of(effects))))} in {len(effects)} cases"
+    least, most = effects[0], max(effects, key=upper_end)
+    ends = dict.fromkeys((number(least["value"]) if least["bound"] == "between" else bounded(least),
+                          number(most["to"]) if most["bound"] == "between" else bounded(most)))
+    text = f"{' to '.join(ends)} in {len(effects)} cases"
     unknown = len(checks) - len(effects)
     return text + (f", not known in {unknown}" if unknown else "")
 
 
-def single_effect(study, hypothesis):
+def two_digits(value, towards=round):
+    """Rounded up or down where `towards` is math.ceil or math.floor."""
+    if value == 0 or not math.isfinite(value):
+        raise Wrong(f"{value} has no two digits")
+    decimals = 1 - math.floor(math.log10(abs(value)))
+    return f"{towards(value * 10**decimals) / 10**decimals:.{max(decimals, 0)}f}"
+
+
+def known_check(study, hypothesis):
+    """Its only one, whose effect is known, or known to lie between two numbers."""
     checks = [check for check in hypothesis["checks"] if check["values"]]
-    if len(checks) != 1 or checks[0]["effect"]["value"] is None:
-        raise Wrong(f"'{hypothesis['name']}' of {study} has no single effect")
-    return checks[0]["effect"]
+    if len(checks) != 1 or checks[0]["effect"]["bound"] not in ("exactly", "between"):
+        raise Wrong(f"'{hypothesis['name']}' of {study} has not one effect that is known")
+    return checks[0]
 
 
-def effects_named(results, words):
-    """Of all hypotheses that `words`, STUDY, ...: HYPOTHESIS | ..., name."""
-    studies, _, patterns = words.partition(": ")
-    found = []
+def end_of(results, words, which):
+    """Of all hypotheses that `words`, NAME, ...: VERDICT HYPOTHESIS | ..., name."""
+    names, colon, patterns = words.partition(": ")
+    if not colon:
+        raise Wrong(f"'{which} {words}' says of which hypotheses, {which} NAME, ...: VERDICT HYPOTHESIS | ...")
+    found = []  # study, check
     for pattern in patterns.split(" | "):
-        named = [single_effect(study, hypothesis) for study in studies.split(", ")
-                 for hypothesis in results.study(study)["hypotheses"] if fnmatch.fnmatchcase(hypothesis["name"], pattern)]
+        verdict, _, glob = pattern.partition(" ")
+        fits = re.compile(re.escape(glob).replace(r"\*", ".*")).fullmatch
+        named = [(study, hypothesis["name"]) for study in names.split(", ")
+                 for hypothesis in results.study(study)["hypotheses"] if fits(hypothesis["name"])]
         if not named:
-            raise Wrong(f"{studies} has no hypothesis '{pattern}'")
-        found += named
-    return found
+            raise Wrong(f"{names} has no hypothesis '{glob}'")
+        found += [(study, known_check(study, results.hypothesis(study, f"{verdict} {name}"))) for study, name in named]
+    for study in names.split(", "):
+        if study not in (name for name, _ in found):
+            raise Wrong(f"{study} has no hypothesis '{patterns}'")
+    if len({check["compared_by"] for _, check in found}) > 1:
+        raise Wrong(f"of '{patterns}' some are ratios, others differences")
+    effects = [check["effect"] for _, check in found]
+    if which == "least":
+        return two_digits(min(effect["value"] for effect in effects), math.floor)
+    return two_digits(max(map(upper_end, effects)), math.ceil)
 
 
 def falling_prices(results, words):
+    if words.count(", ") != 2:
+        raise Wrong(f"'prices {words}' needs TASK, NORM, d")
     task, norm, width = words.split(", ")
     found = [price.effect for price in prices(results) if (price.task, price.norm, str(price.width)) ==
              (task, norm, width) and price.rates == "inverse root" and not price.centred]
-    if not found:
-        raise Wrong(f"no study has a price of {words}")
+    if not found or any(effect["bound"] not in ("exactly", "between") for effect in found):
+        raise Wrong(f"no study has a price of {words}" if not found else f"a price of {words} is but a bound")
     ends = min(effect["value"] for effect in found), max(map(upper_end, found))
     return " to ".join(dict.fromkeys(f"{end:.2f}" for end in ends))
 
@@ -299,10 +315,9 @@ def render(template, results, pictures):
             return least_certain(results, float(words[len("least certain "):]))
         if words.startswith("false discoveries "):
             return false_discoveries(results, float(words[len("false discoveries "):]))
-        if words.startswith("least "):
-            return least_of(effects_named(results, words[len("least "):]))
-        if words.startswith("most "):
-            return most_of(effects_named(results, words[len("most "):]))
+        for which in ("least", "most"):
+            if words.startswith(f"{which} "):
+                return end_of(results, words[len(f"{which} "):], which)
         if words.startswith("prices "):
             return falling_prices(results, words[len("prices "):])
         if words.startswith("drawing "):
@@ -322,7 +337,7 @@ def render(template, results, pictures):
         if what.startswith("number "):
             return numbers(results, study, what[len("number "):])
         if what.startswith("value "):
-            return bounded(single_effect(study, results.hypothesis(study, what[len("value "):])))
+            return two_digits(known_check(study, results.hypothesis(study, what[len("value "):]))["effect"]["value"])
         if what.startswith("effect "):
             return effect(results.hypothesis(study, what[len("effect "):]))
         return phrase(results.study(study), results.hypothesis(study, what))
@@ -334,7 +349,8 @@ def render(template, results, pictures):
             line = words_of_page.count("\n", 0, found.start()) + 1
             sys.exit(f"{template.name}:{line}: {wrong}")
 
-    return re.sub(r"\{\{(.+?)\}\}", rendered, words_of_page, flags=re.S)
+    return (f"<!-- made of docs/{template.name} by ./dev answers -->\n" +
+            re.sub(r"\{\{(.+?)\}\}", rendered, words_of_page, flags=re.S))
 
 
 def draw(pictures, results, folder):

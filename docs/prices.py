@@ -33,8 +33,8 @@ def prices(results):
         study = results.study(name)
         assert len(study["seeds"]) >= SEEDS, name
         for hypothesis in study["hypotheses"]:
-            if (hypothesis["kind"] not in ("difference", "equivalence") or hypothesis["metric"] != "updates_to_97"
-                    or hypothesis["arm"] != {**hypothesis["against"], "alpha": "1"}):
+            if (hypothesis["kind"] not in ("difference", "equivalence") or hypothesis["under"]
+                    or hypothesis["metric"] != "updates_to_97" or hypothesis["arm"] != {**hypothesis["against"], "alpha": "1"}):
                 continue
             arm = {"norm": "pre", "tie": "tied", "rates": "inverse root", "matrix": "1", **same, **hypothesis["arm"]}
             if "case" in arm:

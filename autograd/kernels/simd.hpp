@@ -289,7 +289,7 @@ inline void map(F f, std::size_t n, Real* y, const X*... x) {
   if (i < n) store_part(f(load_part(x + i, n - i)...), y + i, n - i);
 }
 
-/// f(x...[i]) for i < n, joined into one register. `neutral` is joined without an effect, and so is f of it.
+/// f(x...[i]) for i < n, joined into one register. `neutral`, and f of it, is joined to finite numbers without an effect.
 template <class Join, class F, class... X>
 inline Batch joined(Join join, Real neutral, F f, std::size_t n, const X*... x) {
   Batch a(neutral);

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 // Each kernel against a plain loop in long double for n = 1..70: every length of the incomplete last register.
@@ -145,6 +146,9 @@ TEST_CASE("every element counts once in the sum of many registers, and in their 
       std::swap(values[0], values[i]);
       CHECK(kernels::maximum(n, x) == -1);
       std::swap(values[0], values[i]);
+      const Real element = std::exchange(values[i], test::not_a_number);
+      CHECK(std::isnan(kernels::sum(x, n)));
+      values[i] = element;
     }
   }
 }

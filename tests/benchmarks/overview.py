@@ -1,5 +1,5 @@
-"""The tables of docs/README.template.md and docs/performance.md that put the pages of docs/performance/ side by side. Each stands between
-two marks, of which the first one names it."""
+"""The tables of docs/README.template.md and docs/performance.md that put the pages of docs/performance/ side by side, and that
+of docs/samples.json. Each stands between two marks, of which the first one names it."""
 import difflib
 import json
 import pathlib
@@ -14,6 +14,7 @@ from performance_page import (decoding_ratios, decoding_speeds, head, library_ra
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGES = ROOT / "docs" / "performance"
 FILES = [ROOT / "docs" / "README.template.md", ROOT / "docs" / "performance.md"]
+SAMPLES = ROOT / "docs" / "samples.json"
 MARK, END = "<!-- by ./dev bench --index: ", "<!-- end of the table -->\n"
 TABLE = re.compile(rf"({re.escape(MARK)}([^\n]+) -->\n)(?:(?!<!--).)*({END})", re.DOTALL)
 GENERATIONS = {  # clouds call several by one name
@@ -21,6 +22,12 @@ GENERATIONS = {  # clouds call several by one name
     "family 26, model 2": "EPYC, 5th generation",
     "family 6, model 207": "Xeon, 5th generation",
 }
+
+
+def generation(processor):
+    """Its generation or, where that is not known, what it calls itself."""
+    model = re.search(r"family \d+, model \d+", processor)
+    return GENERATIONS.get(model and model[0], processor)
 
 
 class Page:
@@ -38,8 +45,7 @@ class Page:
         return next(iter(re.findall(pattern, self.machine[0])), "")
 
     def processor(self):
-        """Its generation or, where that is not known, what it calls itself."""
-        return GENERATIONS.get(self.told(r"family \d+, model \d+"), self.told(r"^(.+?), \d+ cores"))
+        return generation(self.told(r"^(.+?), \d+ cores"))
 
     def registers(self):
         # Before products were told with their registers, only the file's name says these.
@@ -162,7 +168,22 @@ def start(_, rounds):
     return f"{until} ({update})" if rounds else "-"
 
 
+def samples(_):
+    """What samples.py found."""
+    found = json.loads(SAMPLES.read_text())
+    lines = head(["Config", "Sequence accuracy", "Meant to reach", "Time, one thread"])
+    for name, figures in found["configs"].items():
+        for split, accuracy in figures["sequence_accuracy"].items():
+            minutes, seconds = divmod(round(figures["seconds"]), 60)
+            rest = [f"{figures['meant']:g} %", f"{minutes}:{seconds:02} min"] if split == "test" else ["", ""]
+            lines.append(row([f"`{name}.yaml`" + ("" if split == "test" else f", `--split {split}`"),
+                              f"{100 * accuracy:.1f} %", *rest]))
+    return lines + ["", f"{generation(found['processor'])}, {found['cores']} cores; commit {found['commit']}, "
+                        f"{found['begun']['date']}."]
+
+
 TABLES = {
+    "samples": samples,
     "pages": list_of_pages,
     "steps and studies": steps_and_studies,
     "library": by_shape("one thread", lambda page, rounds: number(median(library_ratios(rounds)))),
@@ -215,4 +236,4 @@ def write_tables():
         if after != before:
             file.write_text(after)
             print(f"written: {file}", file=sys.stderr)
-    subprocess.run([sys.executable, str(ROOT / "docs" / "make_answers.py")], check=True)  # README.md is of its template
+    sys.exit(subprocess.run([sys.executable, str(ROOT / "docs" / "make_answers.py")]).returncode)  # README.md follows

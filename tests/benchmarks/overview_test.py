@@ -7,6 +7,7 @@ import re
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -106,6 +107,17 @@ class Overview(unittest.TestCase):
         self.assertEqual([cells[0] for cells in self.table("library", *pages)[1:]],
                          ["EPYC, 4th generation, AVX2", "EPYC, 4th generation, 512 bits", "Another one, 512 bits",
                           "EPYC, 4th generation, 256 bits"])
+
+    def test_what_the_sample_configs_reach(self):
+        file = self.folder / "samples.json"
+        file.write_text(json.dumps({
+            "processor": "Some (family 26, model 2, stepping 1)", "cores": 2, "commit": "0123", "begun": {"date": "2026-11-02"},
+            "configs": {"sort": {"meant": 99.5, "sequence_accuracy": {"test": 0.9876, "test_long": 0.05}, "seconds": 65.4}}}))
+        with unittest.mock.patch.object(overview, "SAMPLES", file):
+            self.assertEqual(self.table("samples")[1:], [["`sort.yaml`", "98.8 %", "99.5 %", "1:05 min"],
+                                                         ["`sort.yaml`, `--split test_long`", "5.0 %", "", ""]])
+            self.assertIn("\nEPYC, 5th generation, 2 cores; commit 0123, 2026-11-02.\n",
+                          overview.render(f"{overview.MARK}samples -->\n{overview.END}", []))
 
     def test_a_mark_that_names_no_table_or_has_no_other_is_refused_with_its_line(self):
         with self.assertRaisesRegex(ValueError, "line 2: there is no table 'librery'; did you mean 'library'?"):

@@ -90,8 +90,7 @@ def shape_table(shapes):
 
 
 def step_table(table, names, shares=None):
-    """With a column of `shares` of a shape, of the peak of one core, where any is known."""
-    shares = shares if shares and any(shares.values()) else None
+    """With a column of `shares` of the peak of one core, {shape: a list}."""
     of_peak = ["% of the peak"] if shares else []
     lines = head(["shape", "library's products, ms", "surd, ms", "surd / library's products"] + of_peak +
                  [cell for n in names for cell in (f"{n}, ms", f"{n} / surd")])

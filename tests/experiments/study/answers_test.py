@@ -10,6 +10,7 @@ import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(SOURCE / "docs"))
+import make_answers
 import prices
 
 
@@ -62,6 +63,12 @@ class Answers(unittest.TestCase):
         return subprocess.run([sys.executable, str(SOURCE / "docs" / "make_answers.py"), str(self.folder / "results"),
                                "--docs", str(self.folder), *more], capture_output=True, text=True)
 
+    def rendered(self):
+        """Below the line that says what it is made of."""
+        first, _, text = (self.folder / "answers.md").read_text().partition("\n")
+        self.assertEqual(first, "<!-- made of docs/answers.template.md by ./dev answers -->")
+        return text
+
     def refused(self, template, message):
         made = self.render(template)
         self.assertEqual(made.returncode, 1)
@@ -73,7 +80,7 @@ class Answers(unittest.TestCase):
                            "{{wide: arm steps, d=16, tuned}} in {{study wide}}, {{wide: number steps, tuned}}\n"
                            "{{studies}}\n")
         self.assertEqual(made.stderr, "")
-        self.assertEqual((self.folder / "answers.md").read_text(),
+        self.assertEqual(self.rendered(),
                          "Later: **supported** (≥ 1.6 times [1.5, ∞]); 2 times [0.5, 2.5];\n"
                          "480 updates [460, 500] in [wide](../experiments/results/wide/report.md), 480\n"
                          "| Study | Runs | Core-hours | Made by |\n|---|---|---|---|\n"
@@ -81,31 +88,43 @@ class Answers(unittest.TestCase):
 
     def test_of_several_cases_the_range_keeps_its_bounds(self):
         self.assertEqual(self.render("{{wide: effect undecided It is 2 everywhere}}").returncode, 0)
-        self.assertEqual((self.folder / "answers.md").read_text(), "2 to ≥ 9 in 2 cases, not known in 1")
+        self.assertEqual(self.rendered(), "2 to ≥ 9 in 2 cases, not known in 1")
         self.assertEqual(self.render("{{wide: effect undecided It is between}}").returncode, 0)
-        self.assertEqual((self.folder / "answers.md").read_text(), "2 to 2.5 in 2 cases")
+        self.assertEqual(self.rendered(), "2 to 2.5 in 2 cases")
 
-    def test_the_ends_of_effects_whose_names_fit(self):
-        template = "{{least wide: It is *er}} {{most wide: It is later | *earl*}} {{wide: value refuted It is earlier}}"
-        self.assertEqual(self.render(template).stderr, "")
-        self.assertEqual((self.folder / "answers.md").read_text(), "≥ 1.6 ≥ 1.6 2")
+    def test_bounds_of_effects_whose_names_fit_are_rounded_away_from_them(self):
         narrow = self.folder / "results" / "narrow"
         narrow.mkdir()
-        (narrow / "verdicts.json").write_text(json.dumps({"hypotheses": [hypothesis("It is lower", "supported", 1.2),
-                                                                         hypothesis("It is higher", "refuted", 9)]}))
-        self.assertEqual(self.render("{{least wide, narrow: It is *}} to {{most wide, narrow: * lower | * earlier}}").stderr,
-                         "answers.template.md:1: 'It is 2 everywhere' of wide has no single effect\n")
-        self.assertEqual(self.render("{{least wide, narrow: It is l*}} to {{most narrow, wide: * higher | * earlier}}").stderr, "")
-        self.assertEqual((self.folder / "answers.md").read_text(), "1.2 to 9")
-        self.assertEqual(self.render("{{most wide: It is later | It is latest}}").stderr,
-                         "answers.template.md:1: wide has no hypothesis 'It is latest'\n")
-        self.assertEqual(self.render("{{wide: value undecided It is between}}").stderr,
-                         "answers.template.md:1: 'It is between' of wide has no single effect\n")
+        higher = hypothesis("It is higher", "supported", 9.86, "between")
+        higher["checks"][0]["effect"]["to"] = 9.92
+        low = hypothesis("It is [low]", "supported", 0.0318)
+        low["checks"][0]["compared_by"] = "difference"
+        (narrow / "verdicts.json").write_text(json.dumps({
+            "hypotheses": [hypothesis("It is lower", "refuted", 1.19), higher, low]}))
+        self.assertEqual(self.render("{{least narrow: supported *higher}} {{most narrow: supported It*higher}}, "
+                                     "{{least wide, narrow: refuted * lower | refuted * earlier}}, "
+                                     "{{most narrow, wide: supported * higher | refuted * earlier}}, "
+                                     "{{most narrow: supported It is [low]}} {{narrow: value supported It is [low]}}").stderr,
+                         "")
+        self.assertEqual(self.rendered(), "9.8 10.0, 1.1, 10.0, 0.032 0.032")
+        for template, message in {
+                "{{least wide, narrow: supported * later | refuted *lower}}": "'It is later' of wide has not one effect",
+                "{{most wide: undecided It is between}}": "'It is between' of wide has not one effect that is known",
+                "{{wide: value supported It is later}}": "'It is later' of wide has not one effect that is known",
+                "{{most wide: refuted It is *ier | refuted It is latest}}": "wide has no hypothesis 'It is latest'",
+                "{{least narrow: refuted * h*}}": "the sentence rests on 'It is higher' being refuted, and narrow says supported",
+                "{{least narrow: * *}}": "names no verdict",
+                "{{least narrow: refuted * lower | supported *low?}}": "narrow has no hypothesis '*low?'",
+                "{{least narrow, wide: refuted It is lower}}": "wide has no hypothesis 'refuted It is lower'",
+                "{{least narrow: refuted * lower | supported *w]}}": "some are ratios, others differences",
+                "{{most narrow}}": "'most narrow' says of which hypotheses"}.items():
+            (self.folder / "answers.md").unlink(missing_ok=True)
+            self.refused(template, message)
 
     def test_prices_of_a_task_a_norm_and_a_width(self):
         studies = {}
         for name, values in (("r21-narrow-rates", (0.9, 1.3)), ("r27-sharing", (1.1, 1.2))):
-            studies[name] = [{**hypothesis("", "", value, bound), "kind": "difference", "metric": "updates_to_97",
+            studies[name] = [{**hypothesis("", "", value, bound), "kind": "difference", "metric": "updates_to_97", "under": {},
                               "arm": {"task": "reverse", "d": "64", "alpha": "1"},
                               "against": {"task": "reverse", "d": "64", "alpha": "sqrt(d)"}}
                              for value, bound in zip(values, ("exactly", "between"))]
@@ -115,20 +134,22 @@ class Answers(unittest.TestCase):
             folder.mkdir()
             (folder / "verdicts.json").write_text(json.dumps({"seeds": list(range(16)), "hypotheses": studies.get(name, [])}))
         self.assertEqual(self.render("{{prices reverse, pre, 64}}").stderr, "")
-        self.assertEqual((self.folder / "answers.md").read_text(), "0.90 to 1.41")
-        self.assertEqual(self.render("{{prices reverse, post, 64}}").stderr,
-                         "answers.template.md:1: no study has a price of reverse, post, 64\n")
+        self.assertEqual(self.rendered(), "0.90 to 1.41")
+        (self.folder / "answers.md").unlink()
+        self.refused("{{prices reverse, post, 64}}", "answers.template.md:1: no study has a price of reverse, post, 64\n")
+        self.refused("{{prices reverse, pre}}", "answers.template.md:1: 'prices reverse, pre' needs TASK, NORM, d\n")
 
     def test_the_readme_stands_beside_the_folder(self):
         (self.folder / "docs").mkdir()
         (self.folder / "docs" / "README.template.md").write_text("{{wide: value refuted It is earlier}}")
         made = subprocess.run([sys.executable, str(SOURCE / "docs" / "make_answers.py"), str(self.folder / "results"),
                                "--docs", str(self.folder / "docs")], capture_output=True, text=True)
-        self.assertEqual((made.returncode, made.stderr, (self.folder / "README.md").read_text()), (0, "", "2"))
+        self.assertEqual((made.returncode, made.stderr, (self.folder / "README.md").read_text()),
+                         (0, "", "<!-- made of docs/README.template.md by ./dev answers -->\n2.0"))
 
     def test_the_name_of_a_level_may_have_commas_and_two_ends_that_read_alike_are_one(self):
         self.assertEqual(self.render("{{wide: number loss, d=32, rate=line, of 2,000, tuned}}").returncode, 0)
-        self.assertEqual((self.folder / "answers.md").read_text(), "1.15")
+        self.assertEqual(self.rendered(), "1.15")
 
     def test_an_axis_may_have_several_levels(self):
         wide = self.folder / "results" / "wide" / "verdicts.json"
@@ -141,7 +162,7 @@ class Answers(unittest.TestCase):
         wide.write_text(json.dumps(study))
         self.refused("{{wide: number steps, d=16|64, norm=pre, tuned}}", "'steps, d=64, norm=pre, tuned' (tuned) is 0 arms")
         self.assertEqual(self.render("| {{wide: number steps, d=16|32, norm=pre&post, tuned}} |").stderr, "")
-        self.assertEqual((self.folder / "answers.md").read_text(), "| 100, 200 | 300, 400 |")
+        self.assertEqual(self.rendered(), "| 100, 200 | 300, 400 |")
 
     def test_a_sentence_cannot_rest_on_a_verdict_that_the_study_does_not_have(self):
         self.refused("First.\n{{wide: supported It is earlier}}",
@@ -160,14 +181,14 @@ class Answers(unittest.TestCase):
         self.assertEqual(self.render("{{study wide}}\n{{least certain 0.03}}").returncode, 0)
         link, certain = "[wide](../experiments/results/wide/report.md)", \
             "p = 0.0391, 0.00781 before the correction, where all 8 seeds agree"
-        self.assertEqual((self.folder / "answers.md").read_text(),
+        self.assertEqual(self.rendered(),
                          f'{link}\n- {link}: "It is later" is **supported** (≥ 1.6 times [1.5, ∞]), {certain}\n'
                          f'- {link}: "It is earlier" is **refuted** (2 times [0.5, 2.5]), {certain}')
 
     def test_a_statement_without_p_says_how_many_seeds_it_is_of(self):
         made = self.render("{{wide: undecided It is 2 everywhere}}; {{wide: supported It is later}}")
         self.assertEqual(made.returncode, 0)
-        self.assertEqual((self.folder / "answers.md").read_text(),
+        self.assertEqual(self.rendered(),
                          "**undecided** (2 to ≥ 9 in 2 cases, not known in 1, of 8 of 10 seeds); "
                          "**supported** (≥ 1.6 times [1.5, ∞])")
 
@@ -179,7 +200,7 @@ class Answers(unittest.TestCase):
             with_p("It is smallest", "refuted", 0.045, 2)]}))
         self.assertEqual(self.render("{{false discoveries 0.05}}").returncode, 0)
         # Of 0.001, 0.0078, 0.0078, 0.045 and 0.6 the fourth is above 0.05 * 4 / 5, the third below 0.05 / 3.
-        self.assertEqual((self.folder / "answers.md").read_text(),
+        self.assertEqual(self.rendered(),
                          "2 studies have 5 statements with a p, and 4 of them are decided. Corrected over all of them "
                          "at once, 3 stay so (all but [narrow](../experiments/results/narrow/report.md), "
                          "\"It is smallest\", p = 0.045) by the method of Benjamini & Hochberg (1995), which expects no "
@@ -191,7 +212,7 @@ class Answers(unittest.TestCase):
         (self.folder / "figures").mkdir()
         (self.folder / "figures" / "answers.png").write_bytes(b"")
         self.assertEqual(self.render("{{drawing answers: A line.}}").returncode, 0)
-        self.assertEqual((self.folder / "answers.md").read_text(), "![A line.](figures/answers.png)")
+        self.assertEqual(self.rendered(), "![A line.](figures/answers.png)")
 
     def test_a_later_page_knows_the_studies_of_an_earlier_one(self):
         (self.folder / "evidence.template.md").write_text("{{studies}}")
@@ -217,17 +238,16 @@ class Answers(unittest.TestCase):
         self.assertIn("1.7", page.read_text())
 
     def test_the_figures_find_what_they_draw(self):
-        try:
-            import make_answers
-            import prices_figure
-        except ModuleNotFoundError as missing:  # plotly, of a system's Python
-            self.skipTest(str(missing))
         found = list(prices.prices(make_answers.Results(SOURCE / "experiments" / "results")))
-        self.assertEqual({price.task for price in found}, set(prices_figure.PANELS))
         self.assertEqual({(price.norm, price.centred, price.rates) for price in found},
                          {(norm, centred, rates) for norm in ("pre", "post") for centred in (False, True)
                           for rates in prices.RATES})
         self.assertEqual({price.width for price in found}, {32, 64, 128, 256})
+        try:
+            import prices_figure
+        except ModuleNotFoundError as missing:  # plotly, of a system's Python
+            self.skipTest(str(missing))
+        self.assertEqual({price.task for price in found}, set(prices_figure.PANELS))
 
     def test_the_pages_are_what_the_published_results_say(self):
         made = subprocess.run([sys.executable, str(SOURCE / "docs" / "make_answers.py"), "--check"], capture_output=True,
