@@ -289,7 +289,8 @@ inline void map(F f, std::size_t n, Real* y, const X*... x) {
   if (i < n) store_part(f(load_part(x + i, n - i)...), y + i, n - i);
 }
 
-/// f(x...[i]) for i < n, joined into one register. `neutral`, and f of it, is joined to finite numbers without an effect.
+/// f(x...[i]) for i < n, joined into one register. `neutral`, and f of it, is joined to finite numbers without an
+/// effect.
 template <class Join, class F, class... X>
 inline Batch joined(Join join, Real neutral, F f, std::size_t n, const X*... x) {
   Batch a(neutral);
@@ -316,8 +317,9 @@ inline Real sum(F f, std::size_t n, const X*... x) {
 }
 
 inline Real maximum(std::size_t n, const Real* x) {
-  const auto join = [](Batch a, Batch b) { return xsimd::max(a, b); };
-  return horizontal_max(joined(join, std::numeric_limits<Real>::lowest(), [](Batch u) { return u; }, n, x));
+  const auto larger = [](Batch a, Batch b) { return xsimd::max(a, b); };
+  const auto itself = [](Batch u) { return u; };
+  return horizontal_max(joined(larger, std::numeric_limits<Real>::lowest(), itself, n, x));
 }
 
 }  // namespace surd::kernels

@@ -20,8 +20,8 @@ struct ChildEnd {
 
 /// What is to become of a child that is running.
 enum class ChildWish { go_on, stop, kill };
-/// Waits for the end of a child. Asks `wish` some twenty times a second, and sends the child SIGTERM, once, or SIGKILL. Where
-/// `wish` throws, the child is killed. Throws Error.
+/// Waits for the end of a child. Asks `wish` some twenty times a second, and sends the child SIGTERM, once, or SIGKILL.
+/// Where `wish` throws, the child is killed. Throws Error.
 ChildEnd wait_for_child(pid_t child, const std::function<ChildWish()>& wish);
 
 }  // namespace surd
