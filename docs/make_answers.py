@@ -337,14 +337,19 @@ def render(template, results, pictures):
         if what.startswith("number "):
             return numbers(results, study, what[len("number "):])
         if what.startswith("value "):
-            return two_digits(known_check(study, results.hypothesis(study, what[len("value "):]))["effect"]["value"])
+            found = known_check(study, results.hypothesis(study, what[len("value "):]))["effect"]
+            ends = dict.fromkeys(map(two_digits, (found["value"], upper_end(found))))
+            return " to ".join(ends)
         if what.startswith("effect "):
             return effect(results.hypothesis(study, what[len("effect "):]))
         return phrase(results.study(study), results.hypothesis(study, what))
 
     def rendered(found):
         try:
-            return replace(" ".join(found.group(1).split()))
+            made = replace(" ".join(found.group(1).split()))
+            if template.name == "README.template.md":  # which becomes a page of the folder above
+                made = made.replace("](../", "](").replace("](figures/", "](docs/figures/")
+            return made
         except Wrong as wrong:
             line = words_of_page.count("\n", 0, found.start()) + 1
             sys.exit(f"{template.name}:{line}: {wrong}")

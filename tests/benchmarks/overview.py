@@ -111,8 +111,8 @@ def list_of_pages(pages):
 
 
 def steps_and_studies(pages):
-    """For those who ask how fast it is: pages that have both and are not held to AVX2."""
-    pages = [page for page in pages if page.registers() != "AVX2" and {"one thread", "studies"} <= page.raw.keys()]
+    """For those who ask how fast it is: pages of 512 bits that have both."""
+    pages = [page for page in pages if page.registers() == "512 bits" and {"one thread", "studies"} <= page.raw.keys()]
     shapes = shapes_of(pages, "one thread")
     lines = head(["", *shapes, "a study"])
     for page in pages:
@@ -162,10 +162,19 @@ def decoding(pages):
     return lines
 
 
+def asked(text, met):
+    return text if met else f"**{text}**"
+
+
 def start(_, rounds):
     """With the time of an update, as the first one is part of it."""
-    until, update = (number(median([r[what] for r in rounds]), 1) for what in ("start_ms", "update_ms"))
-    return f"{until} ({update})" if rounds else "-"
+    until, update = (median([r[what] for r in rounds]) for what in ("start_ms", "update_ms"))
+    return f"{asked(number(until, 1), until < rounds[0]['asked_start_ms'])} ({number(update, 1)})" if rounds else "-"
+
+
+def probe(_, rounds):
+    share = median([r["probe_share"] for r in rounds])
+    return asked(number(100 * share), share < rounds[0]["asked_probe_share"]) if rounds else "-"
 
 
 def samples(_):
@@ -178,8 +187,8 @@ def samples(_):
             rest = [f"{figures['meant']:g} %", f"{minutes}:{seconds:02} min"] if split == "test" else ["", ""]
             lines.append(row([f"`{name}.yaml`" + ("" if split == "test" else f", `--split {split}`"),
                               f"{100 * accuracy:.1f} %", *rest]))
-    return lines + ["", f"{generation(found['processor'])}, {found['cores']} cores; commit {found['commit']}, "
-                        f"{found['begun']['date']}."]
+    return lines + ["", f"{generation(found['processor'])}, {found['cores']} cores, registers of {found['simd_width']}; "
+                        f"commit {found['git_commit']}, {found['begun']['date']}."]
 
 
 TABLES = {
@@ -193,7 +202,7 @@ TABLES = {
     "replicas": by_shape("scaling", lambda page, rounds: number(median(replica_gains(rounds)))),
     "memory": by_shape("one thread", lambda page, rounds: number(memory_ratio(rounds, page.peers))),
     "start": by_shape("overhead", start),
-    "probe": by_shape("overhead", lambda page, rounds: number(median([100 * r["probe_share"] for r in rounds]))),
+    "probe": by_shape("overhead", probe),
     "narrower registers": narrower_registers,
     "studies": studies,
     "decoding": decoding,

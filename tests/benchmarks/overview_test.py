@@ -66,11 +66,12 @@ class Overview(unittest.TestCase):
         speed = lambda each: [{"beam": 5, "batch": 64, "sentences_per_s": each}]
         measured = self.page("a", numbers(
             **{"two threads": {"small": [step(2, 5, 6)]}}, studies=[{"surd": made(10), OLD: made(40), NEW: made(30)}],
-            overhead={"small": [{"start_ms": 50.4, "update_ms": 9.6, "probe_share": 0.0181}]},
+            overhead={"small": [{"start_ms": 50.4, "asked_start_ms": 50, "update_ms": 9.6,
+                                 "probe_share": 0.0181, "asked_probe_share": 0.02}]},
             scaling={"small": [{"alone": 9, "replicas": 5}]},
             decoding=[{"surd": speed(9), OLD: speed(3), NEW: speed(4)}]))
         for table, expected in {"one thread": ["4.00"], "two threads": ["2.50"], "library": ["1.00"], "memory": ["0.50"],
-                                "peak": ["80"], "studies": ["240", "3.00"], "start": ["50.4 (9.6)"], "probe": ["1.81"],
+                                "peak": ["80"], "studies": ["240", "3.00"], "start": ["**50.4** (9.6)"], "probe": ["1.81"],
                                 "replicas": ["1.80"], "decoding": ["2.25"]}.items():
             self.assertEqual(self.table(table, measured)[1:], [["EPYC, 4th generation, 512 bits", *expected]], table)
         self.assertEqual(self.table("steps and studies", measured)[1:],
@@ -104,6 +105,9 @@ class Overview(unittest.TestCase):
         self.assertEqual(self.table("narrower registers", *pages)[1:],
                          [["EPYC, 4th generation", "surd", "1.50"], ["EPYC, 4th generation", "the library's products", "1.00"],
                           ["EPYC, 4th generation", OLD, "0.50"], ["EPYC, 4th generation", NEW, "2.00"]])
+        whole = [self.page(page.file.stem, {**page.raw, "studies": []}, told) for page, told in
+                 zip(pages, ("256 bits, all held to AVX2", "512 bits", "512 bits", "256 bits"))]
+        self.assertEqual(len(self.table("steps and studies", *whole)), 3)
         self.assertEqual([cells[0] for cells in self.table("library", *pages)[1:]],
                          ["EPYC, 4th generation, AVX2", "EPYC, 4th generation, 512 bits", "Another one, 512 bits",
                           "EPYC, 4th generation, 256 bits"])
@@ -111,12 +115,12 @@ class Overview(unittest.TestCase):
     def test_what_the_sample_configs_reach(self):
         file = self.folder / "samples.json"
         file.write_text(json.dumps({
-            "processor": "Some (family 26, model 2, stepping 1)", "cores": 2, "commit": "0123", "begun": {"date": "2026-11-02"},
+            "processor": "Some (family 26, model 2, stepping 1)", "cores": 2, "git_commit": "0123", "simd_width": "512 bits", "begun": {"date": "2026-11-02"},
             "configs": {"sort": {"meant": 99.5, "sequence_accuracy": {"test": 0.9876, "test_long": 0.05}, "seconds": 65.4}}}))
         with unittest.mock.patch.object(overview, "SAMPLES", file):
             self.assertEqual(self.table("samples")[1:], [["`sort.yaml`", "98.8 %", "99.5 %", "1:05 min"],
                                                          ["`sort.yaml`, `--split test_long`", "5.0 %", "", ""]])
-            self.assertIn("\nEPYC, 5th generation, 2 cores; commit 0123, 2026-11-02.\n",
+            self.assertIn("\nEPYC, 5th generation, 2 cores, registers of 512 bits; commit 0123, 2026-11-02.\n",
                           overview.render(f"{overview.MARK}samples -->\n{overview.END}", []))
 
     def test_a_mark_that_names_no_table_or_has_no_other_is_refused_with_its_line(self):

@@ -18,6 +18,7 @@ from machine import beginning, processor, warn_if_modified
 from overview import ROOT, SAMPLES, write_tables
 
 MEANT = {"copy": 99.5, "lexical": 99.5, "reverse": 99, "sort": 99, "dates": 98, "grammar": 98, "addition": 98}  # %
+ALIKE = ("git_commit", "simd_width")  # in the summaries of all runs
 FURTHER = {"reverse": "test_long", "grammar": "test_held_out"}  # splits of what training never shows
 
 
@@ -36,7 +37,7 @@ def measure(surd, name, folder):
                 for split in ("test", FURTHER.get(name)) if split}
     summary = json.loads((folder / "summary.json").read_text())
     return {"meant": MEANT[name], "sequence_accuracy": accuracy, "seconds": summary["wall_seconds"],
-            "commit": summary["git_commit"]}
+            **{key: summary[key] for key in ALIKE}}
 
 
 def main():
@@ -47,9 +48,9 @@ def main():
     with tempfile.TemporaryDirectory() as runs, concurrent.futures.ThreadPoolExecutor(2) as side_by_side:
         made = side_by_side.map(lambda name: measure(options.surd, name, pathlib.Path(runs) / name), MEANT)
         found = dict(zip(MEANT, made))
-    commit = {figures.pop("commit") for figures in found.values()}.pop()
-    warn_if_modified(commit)
-    SAMPLES.write_text(json.dumps({"processor": processor(), "cores": os.cpu_count(), "begun": begun, "commit": commit,
+    alike = {key: [figures.pop(key) for figures in found.values()][0] for key in ALIKE}
+    warn_if_modified(alike["git_commit"])
+    SAMPLES.write_text(json.dumps({"processor": processor(), "cores": os.cpu_count(), "begun": begun, **alike,
                                    "configs": found}, indent=1) + "\n")
     write_tables()
 

@@ -104,9 +104,15 @@ class Answers(unittest.TestCase):
         self.assertEqual(self.render("{{least narrow: supported *higher}} {{most narrow: supported It*higher}}, "
                                      "{{least wide, narrow: refuted * lower | refuted * earlier}}, "
                                      "{{most narrow, wide: supported * higher | refuted * earlier}}, "
-                                     "{{most narrow: supported It is [low]}} {{narrow: value supported It is [low]}}").stderr,
-                         "")
-        self.assertEqual(self.rendered(), "9.8 10.0, 1.1, 10.0, 0.032 0.032")
+                                     "{{most narrow: supported It is [low]}} {{narrow: value supported It is [low]}}, "
+                                     "{{narrow: value supported It is higher}}").stderr, "")
+        self.assertEqual(self.rendered(), "9.8 10.0, 1.1, 10.0, 0.032 0.032, 9.9")
+        higher["checks"][0]["effect"]["to"] = 12
+        (narrow / "verdicts.json").write_text(json.dumps({"hypotheses": [higher]}))
+        self.assertEqual(self.render("{{narrow: value supported It is higher}}").stderr, "")
+        self.assertEqual(self.rendered(), "9.9 to 12")
+        (narrow / "verdicts.json").write_text(json.dumps({
+            "hypotheses": [hypothesis("It is lower", "refuted", 1.19), higher, low]}))
         for template, message in {
                 "{{least wide, narrow: supported * later | refuted *lower}}": "'It is later' of wide has not one effect",
                 "{{most wide: undecided It is between}}": "'It is between' of wide has not one effect that is known",
@@ -141,11 +147,12 @@ class Answers(unittest.TestCase):
 
     def test_the_readme_stands_beside_the_folder(self):
         (self.folder / "docs").mkdir()
-        (self.folder / "docs" / "README.template.md").write_text("{{wide: value refuted It is earlier}}")
+        (self.folder / "docs" / "README.template.md").write_text("{{wide: value refuted It is earlier}} {{study wide}}")
         made = subprocess.run([sys.executable, str(SOURCE / "docs" / "make_answers.py"), str(self.folder / "results"),
                                "--docs", str(self.folder / "docs")], capture_output=True, text=True)
         self.assertEqual((made.returncode, made.stderr, (self.folder / "README.md").read_text()),
-                         (0, "", "<!-- made of docs/README.template.md by ./dev answers -->\n2.0"))
+                         (0, "", "<!-- made of docs/README.template.md by ./dev answers -->\n"
+                             "2.0 [wide](experiments/results/wide/report.md)"))
 
     def test_the_name_of_a_level_may_have_commas_and_two_ends_that_read_alike_are_one(self):
         self.assertEqual(self.render("{{wide: number loss, d=32, rate=line, of 2,000, tuned}}").returncode, 0)
