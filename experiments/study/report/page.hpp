@@ -16,7 +16,7 @@ struct Section {
 
 /// For the part "charts" of a template; a section without a chart is left out.
 Json to_json(const std::vector<Section>& sections);
-/// What report.js draws: "charts" and whatever else is in `more`, as text for a <script>.
+/// What report.js draws: "charts" and whatever else is in `more`, as text for a `<script>`.
 std::string chart_data(const std::vector<Section>& sections, const Json& more = Json::object());
 
 /// A page from its template (mustache) and the values in it. A section of null, false or an empty list is left out. Of
