@@ -8,8 +8,8 @@ import statistics
 import subprocess
 import sys
 
-from performance_page import (decoding_ratios, decoding_speeds, head, library_ratios, memory_ratio, peak_shares, peer_ratios,
-                              replica_gains, row, runs_a_minute, step_times, study_ratios)
+from performance_page import (decoding_ratios, decoding_speeds, head, library_ratios, library_times, memory_ratio,
+                              peak_shares, peer_ratios, replica_gains, row, runs_a_minute, step_times, study_ratios)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGES = ROOT / "docs" / "performance"
@@ -134,8 +134,7 @@ def narrower_registers(pages):
         narrow = held.get(wide.processor())
         if narrow is None or wide.registers() != "512 bits":
             continue
-        products = lambda rounds: [r["surd"]["library_products_ms"] for r in rounds if "surd" in r]
-        programs = {"surd": lambda rounds: step_times(rounds, "surd"), "the library's products": products,
+        programs = {"surd": lambda rounds: step_times(rounds, "surd"), "the library's products": library_times,
                     **{name: lambda rounds, name=name: step_times(rounds, name) for name in narrow.peers}}
         for name, times in programs.items():
             cells = []

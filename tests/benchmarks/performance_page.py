@@ -18,6 +18,10 @@ def step_times(rounds, name):
     return [r[name]["step_ms"] for r in rounds if name in r]
 
 
+def library_times(rounds):
+    return [r["surd"]["library_products_ms"] for r in rounds if "surd" in r]
+
+
 def library_ratios(rounds):
     return [r["surd"]["step_over_library_products"] for r in rounds if "surd" in r]
 
@@ -95,9 +99,7 @@ def step_table(table, names, shares=None):
     lines = head(["shape", "library's products, ms", "surd, ms", "surd / library's products"] + of_peak +
                  [cell for n in names for cell in (f"{n}, ms", f"{n} / surd")])
     for shape, rounds in table.items():
-        ours = [r["surd"] for r in rounds if "surd" in r]
-        cells = [shape, middle([o["library_products_ms"] for o in ours]), middle(step_times(rounds, "surd")),
-                 spread(library_ratios(rounds))]
+        cells = [shape, middle(library_times(rounds)), middle(step_times(rounds, "surd")), spread(library_ratios(rounds))]
         if shares:
             cells.append(middle(shares[shape], 0))
         for name in names:
