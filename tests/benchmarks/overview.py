@@ -176,6 +176,50 @@ def probe(_, rounds):
     return asked(number(100 * share), share < rounds[0]["asked_probe_share"]) if rounds else "-"
 
 
+def pages_of(kind, pages):
+    """(title, text) of each page of another kind; the title is a link, and that of the processor's page of steps."""
+    titles = {page.file.stem: page.title() for page in pages}
+    for file in sorted(PAGES.glob(f"{kind}-*.md")):
+        name = file.stem.removeprefix(f"{kind}-")
+        yield f"[{titles.get(name, name)}](performance/{file.name})", file.read_text()
+
+
+def rows_of(text):
+    return [[cell.strip() for cell in line[1:-1].split("|")] for line in text.splitlines() if line.startswith("|")]
+
+
+def libraries(pages):
+    """Of surd's kernel over those of the fastest library, and over those of each product by its fastest."""
+    shapes, lines = {}, []
+    for title, text in pages_of("libraries", pages):
+        cells = {"the fastest": {}, "each product's fastest": {}}
+        for part in text.split("\n## ")[1:]:
+            shape = part.split("\n", 1)[0]
+            rows = rows_of(part)
+            times = {name: float(time) for name, time in zip(rows[0][1:], rows[-1][1:]) if name != "peak"}
+            ours = times.pop("surd's kernel")
+            name = min(times, key=times.get)
+            by_product = float(re.search(r"by the fastest of the libraries: ([\d.]+) ms", part)[1])
+            cells["the fastest"][shape] = f"{number(ours / times[name])} {name}"
+            cells["each product's fastest"][shape] = number(ours / by_product)
+        shapes.update(dict.fromkeys(cells["the fastest"]))
+        lines += [(title, beside, ratios) for beside, ratios in cells.items()]
+    return head(["", "over", *shapes]) + [row([title, beside, *(ratios.get(shape, "-") for shape in shapes)])
+                                          for title, beside, ratios in lines]
+
+
+def real_batches(pages):
+    """surd's tokens a second, and these over each way of PyTorch and over its own where lengths are mixed."""
+    lines = []
+    for title, text in pages_of("real-batches", pages):
+        names, (ours, alike, *others) = rows_of(text)[0], rows_of(text)[2:]
+        mixed = alike[0].replace("the same", "itself")
+        lines.append(({"": title, names[1]: ours[1]}, {**{other[0]: other[2] for other in others}, mixed: alike[2]}))
+    ways = list(dict.fromkeys(way for _, ratios in lines for way in ratios))
+    return head([*lines[0][0], *ways]) + [row([*made.values(), *(ratios.get(way, "-") for way in ways)])
+                                          for made, ratios in lines] if lines else head([""])
+
+
 def samples(_):
     """What samples.py found."""
     found = json.loads(SAMPLES.read_text())
@@ -192,6 +236,8 @@ def samples(_):
 
 TABLES = {
     "samples": samples,
+    "libraries": libraries,
+    "real batches": real_batches,
     "pages": list_of_pages,
     "steps and studies": steps_and_studies,
     "library": by_shape("one thread", lambda page, rounds: number(median(library_ratios(rounds)))),

@@ -112,6 +112,32 @@ class Overview(unittest.TestCase):
                          ["EPYC, 4th generation, AVX2", "EPYC, 4th generation, 512 bits", "Another one, 512 bits",
                           "EPYC, 4th generation, 256 bits"])
 
+    def test_products_by_libraries_over_the_fastest_of_all_and_of_each(self):
+        part = lambda shape, ours, each: (
+            f"## {shape}\n\n| product (m x n x k) | A | B | surd's kernel | peak |\n|---|---|---|---|---|\n| NT 1 x 2 x 3 | 9 | 9 | 9 | 9 |\n"
+            f"| **all of a step, ms** | 8.0 | 6.0 | {ours} | 1.0 |\n\nEach by the fastest of the libraries: {each} ms. As a step takes them: 3.0 ms.\n\n")
+        (self.folder / "libraries-a.md").write_text("# Products\n\n" + part("small", 3.0, 4.0) + part("large", 9.0, 5.0))
+        (self.folder / "libraries-b.md").write_text("# Products\n\n" + part("large", 6.0, 4.0))
+        with unittest.mock.patch.object(overview, "PAGES", self.folder):
+            known = "[EPYC, 4th generation, 512 bits](performance/libraries-a.md)"
+            unknown = "[b](performance/libraries-b.md)"
+            self.assertEqual(self.table("libraries", self.page("a", numbers())),
+                             [["", "over", "small", "large"],
+                              [known, "the fastest", "0.50 B", "1.50 B"], [known, "each product's fastest", "0.75", "1.80"],
+                              [unknown, "the fastest", "-", "1.00 B"], [unknown, "each product's fastest", "-", "1.50"]])
+
+    def test_real_batches_over_each_way(self):
+        made = lambda *lines: "# Real batches\n\n|  | tokens | surd's |\n|---|---|---|\n" + "\n".join(lines)
+        (self.folder / "real-batches-a.md").write_text(made("| surd | 90 (80-99) | 1.00 |", "| the same, mixed | 80 | 0.9 |",
+                                                            f"| {OLD}, packed | 30 | 3.0 (2.9-3.1) |"))
+        (self.folder / "real-batches-b.md").write_text(made("| surd | 70 | 1.00 |", "| the same, mixed | 80 | 0.8 |",
+                                                            f"| {NEW}, packed | 35 | 2.0 |"))
+        with unittest.mock.patch.object(overview, "PAGES", self.folder):
+            self.assertEqual(self.table("real batches"),
+                             [["", "tokens", f"{OLD}, packed", "itself, mixed", f"{NEW}, packed"],
+                              ["[a](performance/real-batches-a.md)", "90 (80-99)", "3.0 (2.9-3.1)", "0.9", "-"],
+                              ["[b](performance/real-batches-b.md)", "70", "-", "0.8", "2.0"]])
+
     def test_what_the_sample_configs_reach(self):
         file = self.folder / "samples.json"
         file.write_text(json.dumps({
