@@ -1,6 +1,7 @@
 #include "experiments/run/metrics_log.hpp"
 
 #include <fcntl.h>
+#include <fmt/compile.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -104,8 +105,8 @@ std::string to_json_line(const EvaluationRecord& record) {
 
 std::string to_json_line(std::uint64_t update, const Probe::Record& record) {
   // Hundreds of lines at once: putting an object together would cost more than what is measured.
-  return fmt::format(R"({{"update":{},"path":{},"what":{},"statistic":{},"value":{}}})", update, quoted(record.path),
-                     quoted(record.what), quoted(record.statistic), Json(record.number).dump());
+  return fmt::format(FMT_COMPILE(R"({{"update":{},"path":{},"what":{},"statistic":{},"value":{}}})"), update,
+                     quoted(record.path), quoted(record.what), quoted(record.statistic), Json(record.number).dump());
 }
 
 }  // namespace surd

@@ -189,7 +189,7 @@ def rows_of(text):
 
 
 def libraries(pages):
-    """Of surd's kernel over those of the fastest library, and over those of each product by its fastest."""
+    """The time of a step's products by surd's kernel over that by the fastest library, and by the fastest of each product."""
     shapes, lines = {}, []
     for title, text in pages_of("libraries", pages):
         cells = {"the fastest": {}, "each product's fastest": {}}
@@ -212,9 +212,9 @@ def real_batches(pages):
     """surd's tokens a second, and these over each way of PyTorch and over its own where lengths are mixed."""
     lines = []
     for title, text in pages_of("real-batches", pages):
-        names, (ours, alike, *others) = rows_of(text)[0], rows_of(text)[2:]
-        mixed = alike[0].replace("the same", "itself")
-        lines.append(({"": title, names[1]: ours[1]}, {**{other[0]: other[2] for other in others}, mixed: alike[2]}))
+        names, _, ours, mixed, *others = rows_of(text)
+        itself = mixed[0].replace("the same", "itself")
+        lines.append(({"": title, names[1]: ours[1]}, {**{other[0]: other[2] for other in others}, itself: mixed[2]}))
     ways = list(dict.fromkeys(way for _, ratios in lines for way in ratios))
     return head([*lines[0][0], *ways]) + [row([*made.values(), *(ratios.get(way, "-") for way in ways)])
                                           for made, ratios in lines] if lines else head([""])

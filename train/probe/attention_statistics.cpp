@@ -20,9 +20,15 @@ struct Rows {
         queries(with_heads ? x.shape()[2] : 1),
         count(row_count(x)),
         width(row_length(x)) {}
-  std::size_t head(std::size_t row) const { return row / queries % heads; }
-  bool counts(const PositionFilter& filter, std::size_t row) const {
-    return !with_heads || filter(row / queries / heads, row % queries);
+
+  /// f(row, head) for each that counts.
+  template <class F>
+  void each(const PositionFilter& counts, F f) const {
+    std::size_t row = 0;
+    for (std::size_t b = 0; row < count; ++b)
+      for (std::size_t h = 0; h < heads; ++h)
+        for (std::size_t t = 0; t < queries; ++t, ++row)
+          if (!with_heads || counts(b, t)) f(row, h);
   }
 
   bool with_heads;
@@ -52,9 +58,9 @@ struct Weights {
 template <class T>
 class Groups {
  public:
-  Groups(bool with_heads, std::size_t heads) : with_heads_(with_heads), groups_(with_heads ? heads : 1) {}
+  Groups(bool with_heads, std::size_t heads) : with_heads_(with_heads), groups_(heads) {}
 
-  T& operator[](std::size_t head) { return groups_[with_heads_ ? head : 0]; }
+  T& operator[](std::size_t head) { return groups_[head]; }
 
   /// write_one(name, group) for the whole layer, and then for each head.
   template <class Write>
@@ -104,14 +110,13 @@ AttentionShape attention_shape(const Tensor& scores) {
 void report_scores(const Tensor& scores, const PositionFilter& counts, const StatisticSink& report) {
   const Rows rows(scores);
   Groups<Moments> groups(rows.with_heads, rows.heads);
-  for (std::size_t r = 0; r < rows.count; ++r) {
-    if (!rows.counts(counts, r)) continue;
+  rows.each(counts, [&](std::size_t r, std::size_t head) {
     const Real* row = scores.data() + r * rows.width;
     Moments moments;  // in registers
     for (std::size_t i = 0; i < rows.width; ++i)
       if (!std::isnan(row[i])) moments.add(static_cast<double>(row[i]));
-    groups[rows.head(r)].add(moments);
-  }
+    groups[head].add(moments);
+  });
   groups.write("scores", [&](const std::string& name, const Moments& moments) {
     report(name, "std", moments.std());
     report(name, "max", moments.count == 0 ? 0 : moments.max);
@@ -124,8 +129,7 @@ void report_weights(const Tensor& weights, const AttentionShape& shape, const Po
   Groups<Weights> groups(rows.with_heads, rows.heads);
   Tensor logs(weights.shape());
   kernels::log(weights.data(), logs.data(), weights.size());
-  for (std::size_t r = 0; r < rows.count; ++r) {
-    if (!rows.counts(counts, r)) continue;
+  rows.each(counts, [&](std::size_t r, std::size_t head) {
     double entropy = 0, squares = 0, max = 0;
     std::size_t with_weight = 0;
     for (std::size_t i = r * rows.width; i < (r + 1) * rows.width; ++i) {
@@ -138,12 +142,12 @@ void report_weights(const Tensor& weights, const AttentionShape& shape, const Po
     }
     // A weight may underflow to zero, so that only the scores tell which keys are hidden.
     const std::size_t visible = shape.visible.size() == rows.count ? shape.visible[r] : with_weight;
-    if (visible < 2) continue;
-    Weights& sums = groups[rows.head(r)];
+    if (visible < 2) return;
+    Weights& sums = groups[head];
     sums.entropies.values.push_back(entropy / std::log(static_cast<double>(visible)));
     sums.saturated += max > 0.99 ? 1 : 0;
     sums.impurity += 1 - squares;
-  }
+  });
   groups.write("weights", [&](const std::string& name, const Weights& sums) {
     const double n = std::max(1.0, static_cast<double>(sums.entropies.values.size()));
     report(name, "entropy", mean(sums.entropies.values));
@@ -158,10 +162,9 @@ void report_scores_gradient(const Tensor& gradient, const AttentionShape& shape,
   const Rows rows(gradient);
   if (shape.visible.size() != rows.count) return;
   Groups<Sample> norms(rows.with_heads, rows.heads);
-  for (std::size_t r = 0; r < rows.count; ++r) {
-    if (!rows.counts(counts, r) || shape.visible[r] < 2) continue;
-    norms[rows.head(r)].values.push_back(norm(gradient.data() + r * rows.width, rows.width));
-  }
+  rows.each(counts, [&](std::size_t r, std::size_t head) {
+    if (shape.visible[r] >= 2) norms[head].values.push_back(norm(gradient.data() + r * rows.width, rows.width));
+  });
   report_norms("scores_gradient", norms, report);
 }
 
@@ -173,14 +176,14 @@ void report_query_gradient(const Tensor& gradient, const AttentionShape& shape, 
     return;
   const std::size_t width = row_length(gradient) / shape.heads;
   Groups<Sample> norms(true, shape.heads);
-  for (std::size_t place = 0; place < places; ++place) {
-    const std::size_t b = place / shape.queries, t = place % shape.queries;
-    if (!counts(b, t)) continue;
-    for (std::size_t h = 0; h < shape.heads; ++h) {
-      if (shape.visible[(b * shape.heads + h) * shape.queries + t] < 2) continue;
-      norms[h].values.push_back(norm(gradient.data() + (place * shape.heads + h) * width, width));
+  for (std::size_t b = 0, place = 0; place < places; ++b)
+    for (std::size_t t = 0; t < shape.queries; ++t, ++place) {
+      if (!counts(b, t)) continue;
+      for (std::size_t h = 0; h < shape.heads; ++h) {
+        if (shape.visible[(b * shape.heads + h) * shape.queries + t] < 2) continue;
+        norms[h].values.push_back(norm(gradient.data() + (place * shape.heads + h) * width, width));
+      }
     }
-  }
   report_norms("query_gradient", norms, report);
 }
 

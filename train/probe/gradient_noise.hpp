@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace surd {
 
@@ -21,8 +22,12 @@ struct GradientNoise {
 /// From |g_B|^2 at a small and a large B. Throws Error unless small_size < large_size.
 GradientNoise gradient_noise(double small_squares, double small_size, double large_squares, double large_size);
 
-/// Measures the noise of an update by one more pass, over every other pair of its first batch: the same lengths as in
-/// the whole, where pairs of similar length share a batch.
+/// The rows of a batch whose gradient NoiseMeter measures beside that of all: an eighth, but four where there are eight
+/// or more, and half of fewer; spread evenly, because a batch may be sorted by length.
+std::vector<std::size_t> rows_for_noise(std::size_t batch_size);
+
+/// Measures the noise of an update by one more pass, over some pairs of its first batch. With dropout they have other
+/// masks than in the update.
 class NoiseMeter {
  public:
   /// Both must outlive it. Takes the memory of the parameters once more.
@@ -40,7 +45,7 @@ class NoiseMeter {
   const ParameterSet& parameters_;
   std::vector<GradientSum> gradients_;
   Tape tape_;
-  Batch half_;
+  Batch small_;
   std::size_t pairs_ = 0;
 };
 

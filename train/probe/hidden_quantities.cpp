@@ -27,8 +27,8 @@ struct PositionSizes {
   double rms = 0, centred_rms = 0;
 };
 
-/// Of a table [T, d] as each row of `batch` uses it, or of what each has of it [B, T, d], where `counts`; centred, less
-/// its mean over each sequence, of which one begins where `begins`.
+/// Of positions where `counts`, of a table [T, d] that all rows of a batch share or of [B, T, d]; centred, less the
+/// mean over each sequence, of which one begins where `begins`.
 PositionSizes sizes_of(const Tensor& table, std::size_t batch, const PositionFilter& counts,
                        const PositionFilter& begins) {
   const std::size_t length = table.shape()[table.dimension() - 2], d = row_length(table);
@@ -65,22 +65,19 @@ struct LogitSums {
   std::string path;
   std::vector<TokenId> own_inputs;  // of the target positions that have logits, in their order
   std::size_t rows = 0;
-  double count = 0, sum = 0, squares = 0, max = 0, log_partitions = 0, own = 0;
+  Moments logits;
+  double log_partitions = 0, own = 0;
   std::vector<Real> exps;  // of the logits of a row, less the largest
 
   void add_row(const Real* row, std::size_t n) {
     const Real largest = *std::max_element(row, row + n);
     exps.resize(n);
     for (std::size_t v = 0; v < n; ++v) {
-      const auto logit = static_cast<double>(row[v]);
-      sum += logit;
-      squares += logit * logit;
+      logits.add(static_cast<double>(row[v]));
       exps[v] = row[v] - largest;
     }
     kernels::exp(exps.data(), exps.data(), n);
-    max = rows == 0 ? static_cast<double>(largest) : std::max(max, static_cast<double>(largest));
     log_partitions += static_cast<double>(largest) + std::log(std::accumulate(exps.begin(), exps.end(), 0.0));
-    count += static_cast<double>(n);
     if (rows < own_inputs.size()) {
       const auto own_input = static_cast<std::size_t>(own_inputs[rows]);
       if (own_input < n) own += static_cast<double>(row[own_input]);
@@ -145,9 +142,9 @@ void watch_logits(ProbedUpdate& update) {
     const auto record = [&](const char* statistic, double number) {
       update.record(sums.path, "logits", statistic, number);
     };
-    const double mean = sums.sum / sums.count, rows = static_cast<double>(sums.rows);
-    record("std", std::sqrt(std::max(0.0, sums.squares / sums.count - mean * mean)));
-    record("max", sums.max);
+    const auto rows = static_cast<double>(sums.rows);
+    record("std", sums.logits.std());
+    record("max", sums.logits.max);
     record("log_partition", sums.log_partitions / rows);
     if (sums.rows <= sums.own_inputs.size()) record("own_input", sums.own / rows);
   });

@@ -28,9 +28,9 @@ JsonLog::JsonLog(const RunFolder& folder, const LogPosition& position, bool with
 
 void JsonLog::probed(std::uint64_t update, const std::vector<Probe::Record>& records) {
   if (records.empty()) return;
-  std::vector<std::string> lines;
-  for (const Probe::Record& record : records) lines.push_back(to_json_line(update, record));
-  probe_->write(fmt::format("{}", fmt::join(lines, "\n")));  // hundreds of lines, one call of the system
+  std::string lines;  // hundreds, for one call of the system
+  for (const Probe::Record& record : records) (lines += lines.empty() ? "" : "\n") += to_json_line(update, record);
+  probe_->write(lines);
 }
 
 }  // namespace surd

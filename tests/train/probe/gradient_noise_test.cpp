@@ -5,7 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 namespace surd {
 namespace {
@@ -30,7 +33,7 @@ TEST_CASE("signal and noise follow from two sizes") {
 }
 
 TEST_CASE("the meter finds the noise of the pairs' own gradients, and leaves everything else as it was") {
-  constexpr std::size_t pairs = 6;  // of one length, so that a batch's gradient is the mean of its pairs'
+  constexpr std::size_t pairs = 16;  // of one length, so that a batch's gradient is the mean of its pairs'
   test::Toy toy(Vocabulary::specials + symbols);
   const Batch batch = batch_of(test::copy_pairs(pairs, 3, 3, symbols));
 
@@ -43,16 +46,19 @@ TEST_CASE("the meter finds the noise of the pairs' own gradients, and leaves eve
     for (const Parameter& parameter : toy.parameters)
       for (const Real value : parameter.gradient.sum) gradients.back().push_back(static_cast<double>(value));
   }
-  const auto squared_mean = [&](std::size_t stride) {
+  const auto squared_mean = [&](const std::vector<std::size_t>& rows) {
     double total = 0;
     for (std::size_t j = 0; j < gradients[0].size(); ++j) {
       double sum = 0;
-      for (std::size_t i = 0; i < pairs; i += stride) sum += gradients[i][j];
+      for (const std::size_t row : rows) sum += gradients[row][j];
       total += sum * sum;
     }
-    return total * static_cast<double>(stride * stride) / (pairs * pairs);
+    return total / static_cast<double>(rows.size() * rows.size());
   };
-  const GradientNoise expected = gradient_noise(squared_mean(2), pairs / 2, squared_mean(1), pairs);
+  std::vector<std::size_t> all(pairs);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const std::vector<std::size_t> some{2, 6, 10, 14};
+  const GradientNoise expected = gradient_noise(squared_mean(some), 4, squared_mean(all), pairs);
 
   NoiseMeter meter(toy.transformer, toy.parameters);
   toy.parameters.clear_gradients();
@@ -72,11 +78,45 @@ TEST_CASE("the meter finds the noise of the pairs' own gradients, and leaves eve
   // Twice the same batch: the same gradient counts as that of twice the pairs.
   meter.watch(0, batch);
   meter.watch(1, batch);
-  const GradientNoise twice = gradient_noise(squared_mean(2), pairs / 2, squared_mean(1), 2 * pairs);
+  const GradientNoise twice = gradient_noise(squared_mean(some), 4, squared_mean(all), 2 * pairs);
   CHECK(meter.measure(0.1, 1, 1)->trace == Approx(twice.trace).epsilon(1e-3));
 }
 
-TEST_CASE("one pair has no half, and a loss that is not finite no gradient") {
+TEST_CASE("the masks of the meter's pass are those of its seed and step") {
+  test::Toy toy(Vocabulary::specials + symbols, test::toy_options(0.3));
+  const Batch batch = batch_of(test::copy_pairs(8, 3, 3, symbols));
+  const auto noise_of = [&](std::uint64_t seed, std::uint64_t step) {
+    NoiseMeter meter(toy.transformer, toy.parameters);
+    meter.watch(0, batch);
+    return meter.measure(0.1, seed, step)->trace;
+  };
+  const Batch some = batch.select(rows_for_noise(batch.size));
+  TapeArguments options;
+  options.seed = 7;
+  options.step = 3;
+  Tape tape;
+  tape.reset(options);
+  toy.parameters.clear_gradients();
+  tape.backward(loss_of(toy.transformer, tape, some));
+  // The parameters hold the same gradient as the meter finds, as if it were that of the whole batch.
+  CHECK(std::fabs(noise_of(7, 3)) < 1e-4);
+  CHECK(std::fabs(noise_of(7, 4)) > 1e-3);
+  CHECK(std::fabs(noise_of(3, 7)) > 1e-3);
+}
+
+TEST_CASE("the rows that are measured are an eighth, or some, and spread evenly") {
+  using Rows = std::vector<std::size_t>;
+  CHECK(rows_for_noise(1) == Rows{0});
+  CHECK(rows_for_noise(2) == Rows{1});
+  CHECK(rows_for_noise(3) == Rows{1});
+  CHECK(rows_for_noise(7) == Rows{1, 3, 5});
+  CHECK(rows_for_noise(8) == Rows{1, 3, 5, 7});
+  CHECK(rows_for_noise(13) == Rows{1, 4, 8, 11});
+  CHECK(rows_for_noise(39) == Rows{4, 14, 24, 34});
+  CHECK(rows_for_noise(40) == Rows{4, 12, 20, 28, 36});
+}
+
+TEST_CASE("one pair has no part, and a loss that is not finite no gradient") {
   test::Toy toy(Vocabulary::specials + symbols);
   NoiseMeter meter(toy.transformer, toy.parameters);
   CHECK_FALSE(meter.measure(0, 1, 1));  // nothing announced

@@ -142,6 +142,19 @@ TEST_CASE("gradients: the norm of each row, in the layout of each tensor") {
   CHECK(numbers.at("query_gradient mean") == 0);  // of no row
 }
 
+TEST_CASE("heads are told apart in every row of a batch, and rows that do not count are left out") {
+  const auto first_of_batch = [](std::size_t b, std::size_t) { return b == 0; };
+  Numbers numbers;
+  const Tensor scores = tensor_of({2, 2, 1, 2}, {1, 2, 3, 4, 50, 6, 7, 80});
+  report_scores(scores, first_of_batch, into(numbers));
+  CHECK(numbers.at("scores.head0 max") == 2);
+  CHECK(numbers.at("scores.head1 max") == 4);
+  report_query_gradient(tensor_of({2, 1, 4}, {3, 4, 6, 8, 30, 40, 60, 80}), attention_shape(scores), first_of_batch,
+                        into(numbers));
+  CHECK(numbers.at("query_gradient.head0 mean") == Approx(5));
+  CHECK(numbers.at("query_gradient.head1 mean") == Approx(10));
+}
+
 TEST_CASE("the four parts of a score are products of projected tokens and positions") {
   // d = 1, two heads of width 1 that share one of keys, one row of two tokens, factor 10.
   const Tensor tokens = tensor_of({1, 2, 1}, {1, 3}), positions = tensor_of({2, 1}, {0, 2}),
