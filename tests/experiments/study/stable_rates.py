@@ -7,8 +7,11 @@ import io
 import itertools
 import math
 import pathlib
-import statistics
 from collections import defaultdict
+
+import numpy as np
+
+from tuned_studies import pseudo_median
 
 RUNS = pathlib.Path(__file__).resolve().parents[3] / "experiments/results/r54-stable-rates-and-the-factor/runs.csv.gz"
 WITH, WITHOUT = ("1.41", "1"), ("0.18", "0.59")  # rho and size
@@ -19,15 +22,15 @@ BARS = {"best + 0.25": lambda loss, best: loss <= best + 0.25, "best + 0.5": lam
 
 def losses():
     """{(task, norm, remedies): {(rho, size): {seed: {rate: final loss}}}}, of the seeds that tried all rates"""
-    found = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
+    found, tried = defaultdict(lambda: defaultdict(lambda: defaultdict(dict))), set()
     with gzip.open(RUNS) as packed:
         for run in csv.DictReader(io.TextIOWrapper(packed)):
             if run["metric"] == "final_loss":
                 rate = float(run["settings"].partition("=")[2])
                 case, arm = (run["task"], run["norm"], run["remedies"]), (run["rho"], run["size"])
                 found[case][arm][run["seed"]][rate] = float(run["value"])
-    most = max(len(rates) for rates in found[case][arm].values())
-    return {case: {arm: {seed: rates for seed, rates in seeds.items() if len(rates) == most}
+                tried.add(rate)
+    return {case: {arm: {seed: rates for seed, rates in seeds.items() if rates.keys() == tried}
                    for arm, seeds in arms.items()} for case, arms in found.items()}
 
 
@@ -36,10 +39,6 @@ def largest(rates, learned):
     best = min(rates, key=rates.get)
     above = sorted(rate for rate in rates if rate > best)
     return [best, *itertools.takewhile(lambda rate: learned(rates[rate], rates[best]), above)][-1]
-
-
-def pseudo_median(values):
-    return statistics.median((a + b) / 2 for i, a in enumerate(values) for b in values[i:])
 
 
 def pairs(arms, number):
@@ -54,10 +53,11 @@ def main():
         for bar, learned in BARS.items():
             found = pairs(arms, lambda rates: largest(rates, learned))
             signs = [sum(f(a, b) for a, b in found) for f in (float.__gt__, float.__eq__, float.__lt__)]
-            ratio = math.exp(pseudo_median([math.log(a / b) for a, b in found]))
+            ratio = math.exp(pseudo_median(np.array([math.log(a / b) for a, b in found])))
             told.append(f"{bar}: {ratio:.2f} ({', '.join(map(str, signs))})")
         best = pairs(arms, lambda rates: min(rates.values()))
-        told.append(f"loss {pseudo_median([a - b for a, b in best]):+.2f} ({sum(a < b for a, b in best)} of {len(best)} lower)")
+        less = pseudo_median(np.array([a - b for a, b in best]))
+        told.append(f"loss {less:+.2f} ({sum(a < b for a, b in best)} of {len(best)} lower)")
         print(f"{', '.join(case)}\n  " + "; ".join(told))
 
 
