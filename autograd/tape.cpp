@@ -1,5 +1,6 @@
 #include "autograd/tape.hpp"
 
+#include "autograd/base/subnormals.hpp"
 #include "autograd/kernels/elementwise.hpp"
 #include "autograd/profile.hpp"
 
@@ -128,6 +129,7 @@ void Tape::backward(Variable root, Tensor cotangent) {
   Node& last = node(root);
   expect(last.needs_gradient && last.parameter_gradient == nullptr, "backward",
          "the root must be the result of an op on something that needs a gradient");
+  const FlushSubnormals flush;
   spent_ = true;
   last.gradient = std::move(cotangent);
   for (std::size_t i = size_; i-- > 0;) {

@@ -155,7 +155,8 @@ class Tape {
   bool needs_gradient(const Inputs& inputs) const;
 
   /// Runs backward from `root`, a single number, and spends the tape: values and gradients are returned to the pool as
-  /// the loop passes, and only the gradients of inputs stay until clear(). Throws Error where root has more elements.
+  /// the loop passes, and only the gradients of inputs stay until clear(). Subnormal numbers count as zeros, see
+  /// FlushSubnormals. Throws Error where root has more elements.
   void backward(Variable root);
   /// The same from a root of any shape with its cotangent.
   void backward(Variable root, Tensor cotangent);

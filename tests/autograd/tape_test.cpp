@@ -72,6 +72,18 @@ TEST_CASE("the cotangent of backward is the factor on each element") {
   CHECK(values_of(x.gradient()) == std::vector<double>{2, 40, 0});
 }
 
+#ifdef __SSE__
+TEST_CASE("gradients too small for a normal number are zeros, values are not") {
+  const Real smallest = std::numeric_limits<Real>::min();
+  Tape tape;
+  const Variable x = tape.input(tensor_of({1}, {static_cast<double>(smallest)}), true);
+  const Variable y = scale(x, 0.5);
+  CHECK(y.value().data()[0] > 0);
+  tape.backward(y, full({1}, smallest));
+  CHECK(x.gradient().data()[0] == 0);
+}
+#endif
+
 TEST_CASE("parameters collect gradients over passes until they are cleared") {
   ParameterSet parameters;
   Parameter& w = parameters.add("w", tensor_of({2}, {3, 4}));

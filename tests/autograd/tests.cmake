@@ -7,6 +7,7 @@ surd_tests(autograd
     base/random_test.cpp
     base/registry_test.cpp
     base/scoped_test.cpp
+    base/subnormals_test.cpp
     tape_memory_test.cpp
     tape_test.cpp
     xtensor_test.cpp

@@ -222,6 +222,20 @@ TEST_CASE("parameters without a gradient stay, with their slots") {
   CHECK_FALSE(moved.gradient.empty);
 }
 
+#ifdef __SSE__
+TEST_CASE("the moment of a parameter without gradients ends at zero, not at the smallest number of the type") {
+  ParameterSet parameters;
+  Parameter& parameter = parameters.add("parameter", full({5}, 3));
+  Adam adam(parameters, AdamOptions());  // 0.9 times the four smallest numbers would be rounded to four again
+  set_gradient(parameter, full({5}, 1));
+  adam.step(1, 1);
+  CHECK_FALSE(same_bits(adam.slots()[0].tensors[0], zeros({5})));
+  set_gradient(parameter, zeros({5}));
+  for (int update = 0; update < 7000; ++update) adam.step(1, 1);
+  CHECK(same_bits(adam.slots()[0].tensors[0], zeros({5})));
+}
+#endif
+
 TEST_CASE("a star in a pattern stands for any text, and for none") {
   CHECK(matches("*", ""));
   CHECK(matches("*", "a.b"));
