@@ -1,8 +1,10 @@
 #include "train/optimizers/adam.hpp"
 
+#include "autograd/base/subnormals.hpp"
 #include "autograd/kernels/optimizers.hpp"
 
 #include <cmath>
+#include <optional>
 
 namespace surd {
 
@@ -24,6 +26,11 @@ void Adam::update(Parameter& parameter, const Step& step) {
   adam.epsilon = static_cast<Real>(step.epsilon);
   adam.decay = static_cast<Real>(decoupled_decay_ ? 0 : step.weight_decay);
   adam.shrink = static_cast<Real>(decoupled_decay_ ? 1 - step.rate * step.weight_decay : 1);
+  // First moments of what gets no gradient any more, such as the weights of a dead unit, decay until they are
+  // subnormal, and then take ten times as long. With a smaller epsilon a second moment that is subnormal still bounds
+  // the step.
+  std::optional<FlushSubnormals> flush;
+  if (step.epsilon >= 1e-17) flush.emplace();
   kernels::adam(parameter.gradient.sum.data(), static_cast<Real>(step.gradient_scale), adam, parameter.value.data(),
                 slot(first_moment_, parameter), slot(second_moment_, parameter), parameter.value.size());
 }

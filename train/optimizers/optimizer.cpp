@@ -1,6 +1,5 @@
 #include "train/optimizers/optimizer.hpp"
 
-#include "autograd/base/subnormals.hpp"
 #include "train/optimizers/adafactor.hpp"
 #include "train/optimizers/adam.hpp"
 #include "train/optimizers/lion.hpp"
@@ -74,7 +73,6 @@ void Optimizer::step(double schedule_factor, double gradient_scale) {
 
 void Optimizer::step_parameter(Parameter& parameter, double schedule_factor, double gradient_scale) {
   if (parameter.gradient.empty) return;
-  const FlushSubnormals flush;  // moments of what gets no gradient any more decay until they are
   const Settings& settings = settings_[parameter.index];
   update(parameter, {options_.learning_rate * schedule_factor * settings.learning_rate_multiplier, settings.epsilon,
                      settings.weight_decay, gradient_scale});

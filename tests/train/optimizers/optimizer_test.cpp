@@ -5,6 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
+
 namespace surd {
 namespace {
 
@@ -233,6 +236,20 @@ TEST_CASE("the moment of a parameter without gradients ends at zero, not at the 
   set_gradient(parameter, zeros({5}));
   for (int update = 0; update < 7000; ++update) adam.step(1, 1);
   CHECK(same_bits(adam.slots()[0].tensors[0], zeros({5})));
+}
+
+TEST_CASE("beside a tiny epsilon a subnormal second moment bounds the step") {
+  if (sizeof(Real) > sizeof(float)) return;  // no option is as small as that
+  ParameterSet parameters;
+  Parameter& parameter = parameters.add("parameter", zeros({5}));
+  const double root = std::sqrt(static_cast<double>(std::numeric_limits<Real>::min()));
+  AdamOptions options;
+  options.learning_rate = 1;
+  options.epsilon = 1e-30;
+  Adam adam(parameters, options);
+  set_gradient(parameter, full({5}, static_cast<Real>(root / 10)));  // g^2 / 100 is subnormal
+  adam.step(1, 1);
+  for (const Real x : parameter.value) CHECK(std::fabs(static_cast<double>(x) + 1) < 0.01);
 }
 #endif
 
