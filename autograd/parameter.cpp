@@ -1,6 +1,7 @@
 #include "autograd/parameter.hpp"
 
 #include "autograd/base/fields.hpp"
+#include "autograd/base/subnormals.hpp"
 #include "autograd/kernels/elementwise.hpp"
 
 #include <utility>
@@ -9,6 +10,7 @@ namespace surd {
 
 void GradientSum::take(GradientSum& other) {
   if (other.empty) return;
+  const FlushSubnormals flush;
   if (empty)
     std::swap(sum, other.sum);
   else

@@ -1,3 +1,4 @@
+#include "autograd/base/subnormals.hpp"
 #include "autograd/blas.hpp"
 #include "autograd/kernels/elementwise.hpp"
 #include "autograd/kernels/rows.hpp"
@@ -98,6 +99,7 @@ Variable projection_cross_entropy(Variable x, Variable weight, Variable bias, Re
       total +=
           kernels::cross_entropy_row(row, needed ? row : nullptr, n, targets[kept[first + i]], arguments.smoothing);
     }
+    const FlushSubnormals flush;  // what follows makes gradients
     if (capped && needed)
       kernels::soft_cap_backward(arguments.logit_cap, capped_logits.data(), logits.data(), logits.data(), count * n);
     for (std::size_t i = 0; needs_bias && i < count; ++i) kernels::accumulate(logits.data() + i * n, db.data(), n);

@@ -284,6 +284,27 @@ TEST_CASE("each gradient becomes the sum of the ranks that have one, and stays e
   }
 }
 
+#ifdef __SSE__
+TEST_CASE("a sum over ranks that is subnormal is zero, whenever it is made") {
+  constexpr Real smallest = std::numeric_limits<Real>::min();
+  Hub hub(2);
+  std::vector<ParameterSet> sets(2);
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      GradientSum& gradient = sets[rank].add("x", zeros({4})).gradient;
+      gradient = {full({4}, rank == 0 ? Real(1.5) * smallest : Real(-1.25) * smallest), false};
+      ThreadTransport transport(hub, rank);
+      Ranks ranks(transport, sets[rank], std::chrono::seconds(60), [] { return false; });
+      ranks.begin(2);
+      ranks.ready(0);
+      ranks.finish({0, "", false});
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const ParameterSet& set : sets) CHECK(test::same_bits(set[0].gradient.sum, zeros({4})));
+}
+#endif
+
 TEST_CASE("where one rank is told to stop, all stop after the same update") {
   Hub hub(3);
   std::vector<std::size_t> updates(3);

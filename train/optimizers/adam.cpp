@@ -27,10 +27,9 @@ void Adam::update(Parameter& parameter, const Step& step) {
   adam.decay = static_cast<Real>(decoupled_decay_ ? 0 : step.weight_decay);
   adam.shrink = static_cast<Real>(decoupled_decay_ ? 1 - step.rate * step.weight_decay : 1);
   // First moments of what gets no gradient any more, such as the weights of a dead unit, decay until they are
-  // subnormal, and then take ten times as long. With a smaller epsilon a second moment that is subnormal still bounds
-  // the step.
+  // subnormal, and then take ten times as long. Beside a smaller epsilon subnormal squares bound a step.
   std::optional<FlushSubnormals> flush;
-  if (step.epsilon >= 1e-17) flush.emplace();
+  if (step.epsilon >= 1e-15) flush.emplace();
   kernels::adam(parameter.gradient.sum.data(), static_cast<Real>(step.gradient_scale), adam, parameter.value.data(),
                 slot(first_moment_, parameter), slot(second_moment_, parameter), parameter.value.size());
 }

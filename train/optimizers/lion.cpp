@@ -1,5 +1,7 @@
 #include "train/optimizers/lion.hpp"
 
+#include "autograd/base/subnormals.hpp"
+
 namespace surd {
 
 Lion::Lion(ParameterSet& parameters, const Options& options) : Optimizer(parameters, options, 0), options_(options) {
@@ -12,6 +14,7 @@ void Lion::update(Parameter& parameter, const Step& step) {
   const auto beta1 = static_cast<Real>(options_.beta1), beta2 = static_cast<Real>(options_.beta2);
   const auto rate = static_cast<Real>(step.rate), scale = static_cast<Real>(step.gradient_scale);
   const auto keep = static_cast<Real>(1 - step.rate * step.weight_decay);
+  const FlushSubnormals flush;  // without gradients a momentum comes to rest at 0, and so does the parameter
   Real* x = parameter.value.data();
   Real* m = slot(momentum_, parameter);
   for (std::size_t i = 0; i < parameter.value.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "train/optimizers/sgd.hpp"
 
+#include "autograd/base/subnormals.hpp"
 #include "autograd/kernels/optimizers.hpp"
 
 namespace surd {
@@ -10,6 +11,7 @@ Sgd::Sgd(ParameterSet& parameters, const Options& options) : Optimizer(parameter
 }
 
 void Sgd::update(Parameter& parameter, const Step& step) {
+  const FlushSubnormals flush;  // a velocity without gradients decays
   kernels::sgd(parameter.gradient.sum.data(), static_cast<Real>(step.gradient_scale), static_cast<Real>(step.rate),
                static_cast<Real>(options_.momentum), options_.nesterov, static_cast<Real>(step.weight_decay),
                parameter.value.data(), velocity_ ? slot(*velocity_, parameter) : nullptr, parameter.value.size());

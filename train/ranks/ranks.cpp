@@ -1,5 +1,6 @@
 #include "train/ranks/ranks.hpp"
 
+#include "autograd/base/subnormals.hpp"
 #include "autograd/kernels/elementwise.hpp"
 
 #include <algorithm>
@@ -109,6 +110,7 @@ void Ranks::scatter(Bucket& bucket) {
 /// In the order of the ranks: received[0] becomes the sum of those before this one; as a + b is b + a, that is then
 /// added to this rank's own, and the later ones after it.
 void Ranks::sum_share(Bucket& bucket) {
+  const FlushSubnormals flush;  // always, as this may be called in a backward pass or after it
   std::vector<std::vector<Real>>& received = bucket.received;
   for (std::size_t rank = 1; rank < std::min(index(), contributing_); ++rank)
     kernels::accumulate(received[rank].data(), received[0].data(), received[0].size());

@@ -1,8 +1,12 @@
 #include "autograd/base/subnormals.hpp"
 
+#include "autograd/parameter.hpp"
+#include "tests/tensors.hpp"
+
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <vector>
 
 using namespace surd;
 
@@ -37,3 +41,13 @@ TEST_CASE("subnormal numbers count as zeros for a while") {
   CHECK(with_subnormal_operand() == operand);
   CHECK(with_subnormal_result() == result);
 }
+
+#ifdef __SSE__
+TEST_CASE("a sum of two passes' gradients that is subnormal is zero, as a sum in one pass is") {
+  const double smallest = static_cast<double>(std::numeric_limits<Real>::min());
+  GradientSum sum{test::tensor_of({2}, {1.5 * smallest, 1}), false};
+  GradientSum other{test::tensor_of({2}, {-1.25 * smallest, 1}), false};
+  sum.take(other);
+  CHECK(test::values_of(sum.sum) == std::vector<double>{0, 2});
+}
+#endif

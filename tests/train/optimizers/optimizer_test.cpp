@@ -239,7 +239,7 @@ TEST_CASE("the moment of a parameter without gradients ends at zero, not at the 
 }
 
 TEST_CASE("beside a tiny epsilon a subnormal second moment bounds the step") {
-  if (sizeof(Real) > sizeof(float)) return;  // no option is as small as that
+  if (sizeof(Real) > sizeof(float)) return;  // no option may be as small as it would take
   ParameterSet parameters;
   Parameter& parameter = parameters.add("parameter", zeros({5}));
   const double root = std::sqrt(static_cast<double>(std::numeric_limits<Real>::min()));
@@ -247,7 +247,7 @@ TEST_CASE("beside a tiny epsilon a subnormal second moment bounds the step") {
   options.learning_rate = 1;
   options.epsilon = 1e-30;
   Adam adam(parameters, options);
-  set_gradient(parameter, full({5}, static_cast<Real>(root / 10)));  // g^2 / 100 is subnormal
+  set_gradient(parameter, full({5}, static_cast<Real>(root / 10)));
   adam.step(1, 1);
   for (const Real x : parameter.value) CHECK(std::fabs(static_cast<double>(x) + 1) < 0.01);
 }
