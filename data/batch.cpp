@@ -166,11 +166,16 @@ std::vector<Batch> evaluation_batches(const std::vector<SentencePair>& pairs, st
   sort_by_length(order.begin(), order.end(), pairs);
   std::vector<Batch> batches;
   for (auto begin = order.begin(); begin != order.end();) {
-    const auto left = static_cast<std::size_t>(order.end() - begin);
-    const auto end = begin + static_cast<std::ptrdiff_t>(std::min(left, batch_size));
+    auto end = begin;
+    std::size_t longest = 0;
+    for (std::size_t rows = 1; end != order.end() && rows <= batch_size; ++end, ++rows) {
+      longest = std::max({longest, pairs[*end].source.size(), pairs[*end].target.size()});
+      if (rows > 1 && rows * longest > evaluation_positions) break;
+    }
     batches.push_back(make_batch(pairs, {begin, end}));
     begin = end;
   }
+  std::reverse(batches.begin(), batches.end());
   return batches;
 }
 

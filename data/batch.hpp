@@ -53,9 +53,12 @@ void sort_by_length(std::vector<std::size_t>::iterator first, std::vector<std::s
 
 /// How many pairs are measured or translated together by default.
 inline constexpr std::size_t evaluation_batch_size = 64;
+/// How many positions of the longer side, padding included, more than one pair may have together.
+inline constexpr std::size_t evaluation_positions = 16'384;
 
-/// All pairs in a fixed order, shortest source first so that little is padded: for evaluation. A batch's `indices` lead
-/// back to the pairs. Throws Error unless batch_size > 0.
+/// All pairs in a fixed order, sorted by length so that little is padded, at most batch_size together: for evaluation.
+/// The longest come first, whose memory then serves the others. A batch's `indices` lead back to the pairs. Throws
+/// Error unless batch_size > 0.
 std::vector<Batch> evaluation_batches(const std::vector<SentencePair>& pairs, std::size_t batch_size);
 
 }  // namespace surd

@@ -149,21 +149,21 @@ TEST_CASE("pairs are sorted by source, then by target, and those of one length s
   CHECK(window == Sizes{0, 3, 1, 5, 4, 2});
 }
 
-TEST_CASE("evaluation goes through all pairs once, from short to long") {
+TEST_CASE("evaluation goes through all pairs once, from long batches to short ones") {
   std::vector<SentencePair> many;
   for (std::size_t i = 0; i < 25; ++i)
     many.push_back({Ids(1 + i * 7 % 11, Vocabulary::eos), Ids(i * 5 % 13, Vocabulary::unk)});
   const auto batches = evaluation_batches(many, 4);
   REQUIRE(batches.size() == 7);
-  CHECK(batches.back().size == 1);
+  CHECK(batches.front().size == 1);
   Sizes visited;
-  std::size_t longest = 0;
+  std::size_t shortest = std::numeric_limits<std::size_t>::max();
   for (const Batch& batch : batches) {
-    for (std::size_t row = 0; row < batch.size; ++row) {
-      CHECK(batch.source_lengths[row] >= longest);
-      longest = batch.source_lengths[row];
+    CHECK(std::is_sorted(batch.source_lengths.begin(), batch.source_lengths.end()));
+    CHECK(batch.source_lengths.back() <= shortest);
+    shortest = batch.source_lengths.front();
+    for (std::size_t row = 0; row < batch.size; ++row)
       CHECK(batch.source_lengths[row] == many[batch.indices[row]].source.size());
-    }
     visited.insert(visited.end(), batch.indices.begin(), batch.indices.end());
   }
   std::sort(visited.begin(), visited.end());
@@ -172,6 +172,22 @@ TEST_CASE("evaluation goes through all pairs once, from short to long") {
   const auto all = evaluation_batches(many, std::numeric_limits<std::size_t>::max());
   REQUIRE(all.size() == 1);
   CHECK(all.front().size == many.size());
+}
+
+TEST_CASE("an evaluation takes fewer long pairs together, whichever side is long") {
+  const auto sizes = [](const std::vector<std::pair<std::size_t, std::size_t>>& lengths) {
+    std::vector<SentencePair> long_pairs;
+    for (const auto& [source, target] : lengths)
+      long_pairs.push_back({Ids(source, Vocabulary::eos), Ids(target, Vocabulary::unk)});
+    Sizes found;
+    for (const Batch& batch : evaluation_batches(long_pairs, 64)) found.push_back(batch.size);
+    return found;
+  };
+  const std::size_t half = evaluation_positions / 2;
+  CHECK(sizes({{half, 1}, {half, 1}}) == Sizes{2});
+  CHECK(sizes({{half, 1}, {half + 1, 1}}) == Sizes{1, 1});
+  CHECK(sizes({{1, half}, {1, half}, {2, half}}) == Sizes{1, 2});
+  CHECK(sizes({{1, 1}, {1, 4 * half}, {2, 1}}) == Sizes{1, 1, 1});
 }
 
 }  // namespace
