@@ -1,6 +1,7 @@
 #include "layers/decoder.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace surd {
@@ -14,6 +15,15 @@ Tensor rows_of(const Tensor& tensor, const std::vector<std::size_t>& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     expect(rows[i] < count, "DecoderCache", "cannot select row {} of {}", rows[i], count);
     std::copy_n(tensor.data() + rows[i] * row, row, selected.data() + i * row);
+  }
+  return selected;
+}
+
+std::vector<std::size_t> rows_of(const std::vector<std::size_t>& of_rows, const std::vector<std::size_t>& rows) {
+  std::vector<std::size_t> selected;
+  for (const std::size_t row : rows) {
+    expect(row < of_rows.size(), "DecoderCache", "cannot select row {} of {}", row, of_rows.size());
+    selected.push_back(of_rows[row]);
   }
   return selected;
 }
@@ -53,12 +63,15 @@ void append(Tensor& cache, std::size_t length, const Tensor& positions) {
 
 void DecoderCache::select(const std::vector<std::size_t>& rows) {
   for (BlockCache& block : blocks)
-    for (Tensor* tensor : {&block.self_keys, &block.self_values, &block.source_keys, &block.source_values})
+    for (Tensor* tensor : {&block.self_keys, &block.self_values})
       if (tensor->dimension() > 0) *tensor = rows_of(*tensor, rows);
-  if (source_lengths.empty()) return;  // all of the source counts
-  std::vector<std::size_t> lengths;
-  for (const std::size_t row : rows) lengths.push_back(source_lengths.at(row));
-  source_lengths = std::move(lengths);
+  if (sources.empty()) return;
+  std::vector<std::size_t> selected = rows_of(sources, rows);
+  if (selected == sources) return;  // as in most steps of a beam search: what is kept of the sources stays where it is
+  for (BlockCache& block : blocks)
+    for (Tensor* tensor : {&block.source_keys, &block.source_values}) *tensor = rows_of(*tensor, rows);
+  if (!source_lengths.empty()) source_lengths = rows_of(source_lengths, rows);  // else all of the source counts
+  sources = std::move(selected);
 }
 
 DecoderBlock::DecoderBlock(const Scope& scope, const Scope& stack, const BlockArguments& arguments)
@@ -146,6 +159,8 @@ DecoderCache Decoder::start(Variable source, const std::vector<std::size_t>& sou
   DecoderCache cache;
   for (const auto& block : blocks_) cache.blocks.push_back(block->start(source));
   cache.source_lengths = source_lengths;
+  if (source) cache.sources.resize(source.shape()[0]);
+  std::iota(cache.sources.begin(), cache.sources.end(), std::size_t{0});
   return cache;
 }
 

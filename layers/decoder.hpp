@@ -18,7 +18,8 @@ struct BlockCache {
 struct DecoderCache {
   std::vector<BlockCache> blocks;
   std::vector<std::size_t> source_lengths;
-  std::size_t length = 0;  ///< positions seen so far
+  std::vector<std::size_t> sources;  ///< which source a row goes on with; empty where there is none
+  std::size_t length = 0;            ///< positions seen so far
 
   /// Keeps these rows, in this order; a row may be repeated (beam search). There must be such rows.
   void select(const std::vector<std::size_t>& rows);

@@ -18,16 +18,34 @@ struct Writing {
 
 struct Candidate {
   TokenId token;
-  double weight;  // its probability, times what is the same for all
+  double logit;
+  double weight = 0;  // its probability, times what is the same for all
 };
 
-/// How many of the candidates, likeliest first, are needed for a share of their weight.
-std::size_t nucleus(const std::vector<Candidate>& candidates, double share) {
+/// Of equals the lower id is taken for the likelier.
+bool is_likelier(const Candidate& a, const Candidate& b) {
+  return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
+}
+
+/// Brings the likeliest `count` to the front, in their order; the first `sorted` are there already. Returns how many
+/// are.
+std::size_t sort_first(std::vector<Candidate>& candidates, std::size_t sorted, std::size_t count) {
+  const auto at = [&](std::size_t i) { return candidates.begin() + static_cast<std::ptrdiff_t>(i); };
+  count = std::min(count, candidates.size());
+  std::nth_element(at(sorted), at(count), candidates.end(), is_likelier);
+  std::sort(at(sorted), at(count), is_likelier);
+  return count;
+}
+
+/// How many of the candidates, likeliest first, are needed for a share of their weight. They come to the front.
+std::size_t nucleus(std::vector<Candidate>& candidates, double share) {
   double total = 0;
   for (const Candidate& candidate : candidates) total += candidate.weight;
   double sum = 0;
-  for (std::size_t i = 0; i < candidates.size(); ++i)
+  for (std::size_t i = 0, sorted = 0; i < candidates.size(); ++i) {
+    if (i == sorted) sorted = sort_first(candidates, sorted, std::max<std::size_t>(64, 8 * i));
     if ((sum += candidates[i].weight) >= share * total) return i + 1;
+  }
   return candidates.size();
 }
 
@@ -35,20 +53,15 @@ std::size_t nucleus(const std::vector<Candidate>& candidates, double share) {
 
 TokenId draw_token(const Real* logits, std::size_t vocabulary, const SamplingArguments& arguments, double number) {
   std::vector<Candidate> candidates;
+  candidates.reserve(vocabulary);
   for (std::size_t v = 0; v < vocabulary; ++v)
     if (v != Vocabulary::pad && v != Vocabulary::bos && v != Vocabulary::unk)
       candidates.push_back({static_cast<TokenId>(v), static_cast<double>(logits[v])});
-  // Of equals the lower id is taken for the likelier.
-  const auto less_likely = [](const Candidate& a, const Candidate& b) { return a.weight < b.weight; };
-  const Candidate likeliest = *std::max_element(candidates.begin(), candidates.end(), less_likely);
+  const Candidate likeliest = *std::min_element(candidates.begin(), candidates.end(), is_likelier);
   if (arguments.temperature == 0) return likeliest.token;
-  if (arguments.top_k || arguments.top_p < 1)
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [&](const Candidate& a, const Candidate& b) { return less_likely(b, a); });
-  if (arguments.top_k && *arguments.top_k < candidates.size())
-    candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(*arguments.top_k), candidates.end());
+  if (arguments.top_k) candidates.resize(sort_first(candidates, 0, *arguments.top_k));
   for (Candidate& candidate : candidates)
-    candidate.weight = std::exp((candidate.weight - likeliest.weight) / arguments.temperature);
+    candidate.weight = std::exp((candidate.logit - likeliest.logit) / arguments.temperature);
   const std::size_t count = arguments.top_p < 1 ? nucleus(candidates, arguments.top_p) : candidates.size();
   double left = 0;
   for (std::size_t i = 0; i < count; ++i) left += candidates[i].weight;

@@ -284,6 +284,24 @@ TEST_CASE("a cache's rows can be selected, repeated and reordered between steps"
   CHECK(message_of([&] { cache.select({4}); }) == "DecoderCache: cannot select row 4 of 4");
 }
 
+TEST_CASE("rows that go on with the same sources leave what is kept of these where it is") {
+  const Example example;
+  const Model model(varied_options()[1]);
+  Tape tape;
+  DecoderCache cache = example.start(model.transformer, tape);
+  cache.select({0, 0, 1, 1});
+  model.transformer.step(tape, {1, 2, 3, 4}, cache);
+  DecoderCache selected = cache;
+  const Real* keys = selected.blocks[0].source_keys.data();
+  const std::vector<std::size_t> rows = {1, 0, 3, 3};
+  selected.select(rows);
+  CHECK(selected.blocks[0].source_keys.data() == keys);
+  const Tensor expected = model.transformer.step(tape, {5, 6, 7, 8}, cache).value();
+  const Tensor step = model.transformer.step(tape, {6, 5, 8, 8}, selected).value();
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    CHECK(relative_difference(state(step, i, 0), state(expected, rows[i], 0)) < rounding);
+}
+
 TEST_CASE("a cache without source lengths can be selected from as well") {
   const Example example;
   Model model(small_options());

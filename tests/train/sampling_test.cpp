@@ -102,6 +102,40 @@ TEST_CASE("top-k keeps the likeliest k, top-p the fewest of these that have thei
   near({0, 1, 0, 0});
 }
 
+TEST_CASE("of many tokens, of which some are equally likely, top-k and top-p draw from the sorted ones") {
+  constexpr std::size_t many = 500;
+  const random::Stream stream(1, "test", "logits");
+  std::vector<Real> logits(many);
+  for (std::size_t v = 0; v < many; ++v) logits[v] = static_cast<Real>(std::round(4 * stream.normal(v)) / 4);
+  Ids sorted(many - 3);  // but pad, bos and unk
+  std::iota(sorted.begin(), sorted.end(), TokenId(3));
+  sorted.front() = Vocabulary::eos;
+  std::stable_sort(sorted.begin(), sorted.end(), [&](TokenId a, TokenId b) {
+    return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
+  });
+  const auto weight = [&](TokenId token) {
+    return std::exp(static_cast<double>(logits[static_cast<std::size_t>(token)]));
+  };
+  for (const std::size_t k : {std::size_t{1}, std::size_t{70}, many})
+    for (const double p : {0.01, 0.5, 0.97, 1.0}) {
+      SamplingArguments arguments{1};
+      arguments.top_k = k;
+      if (k == many) arguments.top_k = {};
+      arguments.top_p = p;
+      double total = 0, nucleus = 0, drawn_before = 0;
+      const std::size_t left = std::min(k, sorted.size());
+      for (std::size_t i = 0; i < left; ++i) total += weight(sorted[i]);
+      std::size_t count = 0;
+      while (count < left && (count == 0 || nucleus < p * total)) nucleus += weight(sorted[count++]);
+      if (p == 1 && k == many) continue;  // in the order of the ids
+      for (std::size_t i = 0; i < count; ++i) {
+        const double middle = (drawn_before + weight(sorted[i]) / 2) / nucleus;
+        CHECK(draw_token(logits.data(), many, arguments, middle) == sorted[i]);
+        drawn_before += weight(sorted[i]);
+      }
+    }
+}
+
 TEST_CASE("what a text says of its probability is what scoring gives") {
   std::size_t finished = 0;
   for (const TransformerOptions& varied : test::varied_options()) {
