@@ -54,9 +54,12 @@ std::size_t nucleus(std::vector<Candidate>& candidates, double share) {
 TokenId draw_token(const Real* logits, std::size_t vocabulary, const SamplingArguments& arguments, double number) {
   std::vector<Candidate> candidates;
   candidates.reserve(vocabulary);
-  for (std::size_t v = 0; v < vocabulary; ++v)
+  for (std::size_t v = 0; v < vocabulary; ++v) {
+    expect(std::isfinite(logits[v]), "sample", "the model has the logit {} for token {}: it has diverged",
+           static_cast<double>(logits[v]), v);
     if (v != Vocabulary::pad && v != Vocabulary::bos && v != Vocabulary::unk)
       candidates.push_back({static_cast<TokenId>(v), static_cast<double>(logits[v])});
+  }
   const Candidate likeliest = *std::min_element(candidates.begin(), candidates.end(), is_likelier);
   if (arguments.temperature == 0) return likeliest.token;
   if (arguments.top_k) candidates.resize(sort_first(candidates, 0, *arguments.top_k));

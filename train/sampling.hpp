@@ -32,12 +32,13 @@ struct SampledText {
 /// The texts number first to first + count - 1 that a decoder alone writes behind the prompt's tokens. A text depends
 /// on its number and the arguments, not on those that are drawn beside it, but for rounding. Never writes pad, bos or
 /// unk. A model that takes texts of any length, and never draws eos, writes for ever where max_length sets no end.
-/// Throws Error where an argument is out of range, the model has an encoder, or it has no place for the prompt and a
-/// token more.
+/// Throws Error where an argument is out of range, the model has an encoder, it has no place for the prompt and a
+/// token more, or its logits are not finite.
 std::vector<SampledText> sample(const Transformer& model, const std::vector<TokenId>& prompt, std::size_t first,
                                 std::size_t count, const SamplingArguments& arguments);
 
-/// The token that a number in [0, 1) draws from logits [V], V > 2, as the arguments say, which are not checked.
+/// The token that a number in [0, 1) draws from logits [V], V > 2, as the arguments say, which are not checked. Throws
+/// Error where a logit is not finite.
 TokenId draw_token(const Real* logits, std::size_t vocabulary, const SamplingArguments& arguments, double number);
 
 }  // namespace surd

@@ -102,6 +102,13 @@ TEST_CASE("top-k keeps the likeliest k, top-p the fewest of these that have thei
   near({0, 1, 0, 0});
 }
 
+TEST_CASE("nothing is drawn from logits of a model that has diverged") {
+  std::vector<Real> logits(vocabulary, 1);
+  logits[5] = std::numeric_limits<Real>::quiet_NaN();
+  CHECK(message_of([&] { draw_token(logits.data(), vocabulary, {1}, 0.5); }) ==
+        "sample: the model has the logit nan for token 5: it has diverged");
+}
+
 TEST_CASE("of many tokens, of which some are equally likely, top-k and top-p draw from the sorted ones") {
   constexpr std::size_t many = 500;
   const random::Stream stream(1, "test", "logits");
