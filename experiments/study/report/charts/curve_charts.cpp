@@ -16,6 +16,22 @@ struct Curve {
 constexpr Curve curves_shown[] = {{"loss", "Validation loss", "nats a token", &EvaluationRecord::loss},
                                   {"accuracy", "Token accuracy", "share of tokens", &EvaluationRecord::token_accuracy}};
 
+/// Of records of a run that are more than a chart needs, one in `step` is shown.
+struct Thinning {
+  template <class Record>
+  Thinning(const StudyRuns& runs, Regime regime, std::vector<Record> Metrics::*records, std::size_t most) {
+    for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm)
+      for (const SeedRun& run : runs.of(arm, regime))
+        longest = std::max(longest, (run.result->metrics.*records).size());
+    step = std::max<std::size_t>(1, (longest + most - 1) / most);
+  }
+  std::string note(const char* what) const {
+    return step == 1 ? "" : fmt::format(" Of {} {} one in {} is shown.", longest, what, step);
+  }
+
+  std::size_t longest = 0, step;
+};
+
 Chart learning_curve(const StudyRuns& runs, const Curve& curve, Regime regime) {
   Chart chart;
   chart.id = fmt::format("{}-{}", curve.id, name_of(regime));
@@ -23,14 +39,16 @@ Chart learning_curve(const StudyRuns& runs, const Curve& curve, Regime regime) {
   chart.x.title = "update";
   chart.y.title = fmt::format("{} ({})", curve.title, curve.unit);
   for (const std::string& title : runs.layout.panels) chart.panels.push_back({title, {}, {}, {}, {}});
+  const Thinning thinning(runs, regime, &Metrics::evaluations, 400);
   double largest_first = 0;
   std::size_t diverged = 0;
   for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm) {
     std::vector<SeedCurve> seeds;
     for (const SeedRun& run : runs.of(arm, regime)) {
       Points points;
-      for (const EvaluationRecord& evaluation : run.result->metrics.evaluations)
-        points.emplace_back(static_cast<double>(evaluation.update), evaluation.*curve.value);
+      const std::vector<EvaluationRecord>& evaluations = run.result->metrics.evaluations;
+      for (std::size_t i = 0; i < evaluations.size(); i += thinning.step)
+        points.emplace_back(static_cast<double>(evaluations[i].update), evaluations[i].*curve.value);
       if (!points.empty()) largest_first = std::max(largest_first, points.front().second);
       std::optional<double> afterwards;
       if (run.result->status == RunResult::Status::diverged) {
@@ -45,6 +63,7 @@ Chart learning_curve(const StudyRuns& runs, const Curve& curve, Regime regime) {
   chart.note =
       "Lines are pseudo-medians over seeds, bands their 95 % intervals (from six seeds on), faint lines the single "
       "seeds. Where runs end at different updates, a line ends with the first of them.";
+  chart.note += thinning.note("evaluations");
   if (diverged > 0)
     chart.note += fmt::format(
         " Diverged runs: {}; the line of such a run ends, and the pseudo-median takes it from there on for its first "
@@ -60,14 +79,10 @@ Chart learning_curve(const StudyRuns& runs, const Curve& curve, Regime regime) {
   return chart;
 }
 
-/// The norm of all gradients before clipping, at every logged update or, of many, at every few.
+/// The norm of all gradients before clipping, at the logged updates.
 std::optional<Chart> gradient_curve(const StudyRuns& runs, Regime regime) {
-  constexpr std::size_t most_points = 100;
-  std::size_t longest = 0;
-  for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm)
-    for (const SeedRun& run : runs.of(arm, regime)) longest = std::max(longest, run.result->metrics.updates.size());
-  if (longest == 0) return std::nullopt;
-  const std::size_t stride = (longest + most_points - 1) / most_points;
+  const Thinning thinning(runs, regime, &Metrics::updates, 100);
+  if (thinning.longest == 0) return std::nullopt;
   Chart chart;
   chart.id = fmt::format("gradient-norm-{}", name_of(regime));
   chart.title = fmt::format("Gradient norm against update, {}", description(regime));
@@ -79,7 +94,7 @@ std::optional<Chart> gradient_curve(const StudyRuns& runs, Regime regime) {
     for (const SeedRun& run : runs.of(arm, regime)) {
       Points points;
       const std::vector<UpdateRecord>& updates = run.result->metrics.updates;
-      for (std::size_t i = 0; i < updates.size(); i += stride)
+      for (std::size_t i = 0; i < updates.size(); i += thinning.step)
         points.emplace_back(static_cast<double>(updates[i].update), updates[i].gradient_norm);
       seeds.push_back({std::move(points), std::nullopt});
     }
@@ -90,7 +105,7 @@ std::optional<Chart> gradient_curve(const StudyRuns& runs, Regime regime) {
   chart.note =
       "Norms before clipping; lines are pseudo-medians over seeds, bands their 95 % intervals (from six on). Where "
       "runs end at different updates, a line ends with the first of them.";
-  if (stride > 1) chart.note += fmt::format(" Of {} logged updates every {}th is shown.", longest, stride);
+  chart.note += thinning.note("logged updates");
   chart.alt = extremes(chart, "Gradient norm against update");
   chart.table = table_of(chart);
   return chart;

@@ -199,6 +199,30 @@ TEST_CASE("an accuracy has a linear axis, a norm of gradients a line a regime") 
   CHECK(norms == 2);
 }
 
+TEST_CASE("of very many evaluations a curve shows some, from the first on") {
+  ReportFixture fixture;
+  constexpr std::size_t many = 1000;
+  for (auto& [id, result] : fixture.results) {
+    auto& evaluations = result.metrics.evaluations;
+    for (std::size_t i = evaluations.size(); i > 0 && i < many; ++i) {
+      evaluations.push_back(evaluations.back());
+      evaluations.back().update = 40 * i;
+    }
+  }
+  const std::string page = fixture.html();
+  CHECK(contains(page, " Of 1000 evaluations one in 3 is shown."));
+  const nlohmann::json data = chart_json(page);
+  std::size_t charts = 0;
+  for (const auto& chart : data.at("charts")) {
+    if (chart.at("id") != "loss-shared") continue;
+    ++charts;
+    const auto& updates = chart.at("panels").at(0).at("series").at(0).at("x");
+    CHECK(updates.size() == 10 * (334 + 1));  // of ten seeds, each with a gap behind
+    CHECK(updates.at(1) == 120);
+  }
+  CHECK(charts == 1);
+}
+
 TEST_CASE("arms are shown with what they set, and values of seeds whole") {
   const std::string page = markup(ReportFixture().html());
   const std::string arms = between(page, "<section id=\"arms\">", "</section>");
