@@ -22,8 +22,8 @@ struct GradientNoise {
 /// From |g_B|^2 at a small and a large B. Throws Error unless small_size < large_size.
 GradientNoise gradient_noise(double small_squares, double small_size, double large_squares, double large_size);
 
-/// The rows of a batch whose gradient NoiseMeter measures beside that of all: an eighth, four at least, half where there
-/// are fewer than eight; spread evenly, because a batch may be sorted by length.
+/// The rows of a batch whose gradient NoiseMeter measures beside that of all: an eighth, four at least, half where
+/// there are fewer than eight; spread evenly, because a batch may be sorted by length.
 std::vector<std::size_t> rows_for_noise(std::size_t batch_size);
 
 /// Measures the noise of an update by one more pass, over some pairs of its first batch. With dropout they have other
