@@ -8,7 +8,7 @@ namespace surd {
 
 /// While it lives, its thread takes a subnormal number for zero, as an operand and as a result: a float below 1.2e-38,
 /// a double below 2.2e-308. Processors take many times as long for one, and where gradients vanish most of them are.
-/// Not where the inverse of a float above 8.5e37 matters, because that is one. Without SSE nothing changes.
+/// Not for what takes inverses of large numbers: of a float above 8.5e37 it is subnormal. Without SSE nothing changes.
 class FlushSubnormals {
  public:
 #ifdef __SSE__

@@ -14,7 +14,7 @@ void Lion::update(Parameter& parameter, const Step& step) {
   const auto beta1 = static_cast<Real>(options_.beta1), beta2 = static_cast<Real>(options_.beta2);
   const auto rate = static_cast<Real>(step.rate), scale = static_cast<Real>(step.gradient_scale);
   const auto keep = static_cast<Real>(1 - step.rate * step.weight_decay);
-  const FlushSubnormals flush;  // without gradients a momentum comes to rest at 0, and so does the parameter
+  const FlushSubnormals flush;  // without gradients a momentum decays to 0, and its parameter stays
   Real* x = parameter.value.data();
   Real* m = slot(momentum_, parameter);
   for (std::size_t i = 0; i < parameter.value.size(); ++i) {
