@@ -62,14 +62,16 @@ void append(Tensor& cache, std::size_t length, const Tensor& positions) {
 }  // namespace
 
 void DecoderCache::select(const std::vector<std::size_t>& rows) {
+  const auto select_of = [&](Tensor& tensor) {
+    if (tensor.dimension() > 0) tensor = rows_of(tensor, rows);
+  };
   for (BlockCache& block : blocks)
-    for (Tensor* tensor : {&block.self_keys, &block.self_values})
-      if (tensor->dimension() > 0) *tensor = rows_of(*tensor, rows);
+    for (Tensor* tensor : {&block.self_keys, &block.self_values}) select_of(*tensor);
   if (sources.empty()) return;
   std::vector<std::size_t> selected = rows_of(sources, rows);
   if (selected == sources) return;  // as in most steps of a beam search: what is kept of the sources stays where it is
   for (BlockCache& block : blocks)
-    for (Tensor* tensor : {&block.source_keys, &block.source_values}) *tensor = rows_of(*tensor, rows);
+    for (Tensor* tensor : {&block.source_keys, &block.source_values}) select_of(*tensor);
   if (!source_lengths.empty()) source_lengths = rows_of(source_lengths, rows);  // else all of the source counts
   sources = std::move(selected);
 }

@@ -21,16 +21,22 @@ BARS = {"best + 0.25": lambda loss, best: loss <= best + 0.25, "best + 0.5": lam
         "best + 1": lambda loss, best: loss <= best + 1, "1 nat": lambda loss, best: loss <= 1}
 
 
+def runs_of(study):
+    """The published numbers of a study's runs, with the rate that each tried."""
+    with gzip.open(RESULTS / study / "runs.csv.gz") as packed:
+        for run in csv.DictReader(io.TextIOWrapper(packed)):
+            if rate := run["settings"].partition("=")[2]:
+                yield run, float(rate)
+
+
 def losses():
     """{(task, norm, remedies): {(rho, size): {seed: {rate: final loss}}}}, of the seeds that tried all rates"""
     found, tried = defaultdict(lambda: defaultdict(lambda: defaultdict(dict))), set()
-    with gzip.open(RESULTS / "r54-stable-rates-and-the-factor/runs.csv.gz") as packed:
-        for run in csv.DictReader(io.TextIOWrapper(packed)):
-            if run["metric"] == "final_loss":
-                rate = float(run["settings"].partition("=")[2])
-                case, arm = (run["task"], run["norm"], run["remedies"]), (run["rho"], run["size"])
-                found[case][arm][run["seed"]][rate] = float(run["value"])
-                tried.add(rate)
+    for run, rate in runs_of("r54-stable-rates-and-the-factor"):
+        if run["metric"] == "final_loss":
+            case, arm = (run["task"], run["norm"], run["remedies"]), (run["rho"], run["size"])
+            found[case][arm][run["seed"]][rate] = float(run["value"])
+            tried.add(rate)
     return {case: {arm: {seed: rates for seed, rates in seeds.items() if rates.keys() == tried}
                    for arm, seeds in arms.items()} for case, arms in found.items()}
 
@@ -57,11 +63,9 @@ def compared(found):
 def captions():
     """Prints R55's losses, and its largest rates by other thresholds."""
     final, best = (defaultdict(lambda: defaultdict(lambda: defaultdict(dict))) for _ in range(2))
-    with gzip.open(RESULTS / "r55-rates-on-real-text/runs.csv.gz") as packed:
-        for run in csv.DictReader(io.TextIOWrapper(packed)):
-            if rate := run["settings"].partition("=")[2]:
-                kept = {"final_loss": final, "best_loss": best}[run["metric"]]
-                kept[run["remedies"]][run["embeddings"]][run["seed"]][float(rate)] = float(run["value"])
+    for run, rate in runs_of("r55-rates-on-real-text"):
+        kept = {"final_loss": final, "best_loss": best}[run["metric"]]
+        kept[run["remedies"]][run["embeddings"]][run["seed"]][rate] = float(run["value"])
     rates = sorted(next(iter(final["neither"]["sqrt(d)"].values())))
     print("\nR55: final losses by rate, median (least to most), and in how many seeds it is lower than without sqrt(d)\n")
     for remedies, arms in final.items():
