@@ -43,7 +43,7 @@ int config_check_command(const ConfigArguments& arguments) {
   blas::initialize();
   const ConfigFile config = read_config(arguments.config, arguments.settings.values);
   const Experiment experiment = while_waiting(waiting_for_data, [&] { return Experiment(config); });
-  const std::string warning = warning_of(experiment.unknown, experiment.corpus);
+  const std::string warning = warning_of(experiment.unknown, *experiment.data.corpus);
   if (!warning.empty()) Console().warn(warning);
   fmt::print("{}: ok\n", arguments.config);
   return exit_done;

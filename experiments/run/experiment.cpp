@@ -102,44 +102,36 @@ Experiment::Experiment(const ConfigFile& file, const std::string& vocabulary) {
     }
   };
   std::unique_ptr<Task> task;
-  attempt([&] {
-    task = config.task.make();
-    corpus = task->load(config.seed);
-    for (const char* name : {"train", "valid"})  // what a task of one's own may forget
-      expect(!corpus.split(name).pairs.empty(), config.task.name(), "the task gives no pair in its split '{}'", name);
-  });
+  attempt([&] { task = config.task.make(); });
   if (task == nullptr) throw ConfigError(std::move(problems));
-  if (problems.empty())
-    attempt([&] {
-      dataset = std::make_unique<Dataset>(vocabulary.empty() ? Dataset(corpus)
-                                                             : Dataset(corpus, TextCodec::load(vocabulary, corpus)));
-    });
-  const bool loaded = dataset != nullptr;
+  attempt([&] { data = vocabulary.empty() ? load_data(config) : load_data(config, vocabulary); });
+  const bool loaded = data.dataset != nullptr;
   if (!loaded) {  // an empty one will do to check the model's options too
     Corpus empty;
     empty.shared_vocabulary = task->format().shared_vocabulary;
     empty.one_sided = task->format().one_sided;
     empty.splits = {Split{"train", {}}};
-    dataset = std::make_unique<Dataset>(empty);
+    data.dataset = std::make_shared<const Dataset>(empty);
   }
-  unknown = unknown_shares(*dataset);
+  const Dataset& dataset = *data.dataset;
+  unknown = unknown_shares(dataset);
   attempt([&] {
-    expect_sides(config, dataset->codec);
-    expect_memory(config, dataset->codec);
-    model = std::make_unique<Model>(config, dataset->codec);
+    expect_sides(config, dataset.codec);
+    expect_memory(config, dataset.codec);
+    model = std::make_unique<Model>(config, dataset.codec);
   });
   attempt([&] { schedule = config.schedule.make(config.train.updates); });
   if (model) attempt([&] { optimizer = config.optimizer.make(model->parameters()); });
   if (loaded)
     attempt([&] {
-      expect_splits(corpus, config.train.evaluate_splits);
+      expect_splits(*data.corpus, config.train.evaluate_splits);
       splits.insert(splits.end(), config.train.evaluate_splits.begin(), config.train.evaluate_splits.end());
     });
-  if (model && loaded) attempt([&] { expect_positions(corpus, *dataset, model->transformer(), splits); });
+  if (model && loaded) attempt([&] { expect_positions(*data.corpus, dataset, model->transformer(), splits); });
   if (loaded)
     attempt([&] {
       const Sides sides = config.model.kind == ModelKind::decoder_only ? Sides::joined : Sides::two;
-      padding_share = Batcher(dataset->split("train"), config.train.batching, config.seed, sides).padding_share(0);
+      padding_share = Batcher(dataset.split("train"), config.train.batching, config.seed, sides).padding_share(0);
     });
   if (!problems.empty()) throw ConfigError(std::move(problems));
 }
@@ -152,14 +144,15 @@ std::string left_out_of(const Split& split, std::size_t overlong) {
 }
 
 std::vector<std::string> describe(const RunConfig& config, const Experiment& experiment) {
-  const Corpus& corpus = experiment.corpus;
-  const TextCodec& codec = experiment.dataset->codec;
+  const Corpus& corpus = *experiment.data.corpus;
+  const Dataset& dataset = *experiment.data.dataset;
+  const TextCodec& codec = dataset.codec;
   Model& model = *experiment.model;
   std::vector<std::string> splits;
-  for (const EncodedSplit& split : experiment.dataset->splits)
+  for (const EncodedSplit& split : dataset.splits)
     splits.push_back(fmt::format("{}{} {}", splits.empty() ? config.task.name() + ": " : "",
                                  with_commas(split.pairs.size()), split.name));
-  for (const EncodedSplit& split : experiment.dataset->splits)
+  for (const EncodedSplit& split : dataset.splits)
     if (const std::string left_out = left_out_of(corpus.split(split.name), split.overlong); !left_out.empty())
       splits.push_back(fmt::format("left out of {} {}", split.name, left_out));
 

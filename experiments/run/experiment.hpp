@@ -1,7 +1,6 @@
 #pragma once
 
-#include "data/dataset.hpp"
-#include "experiments/run/run_config.hpp"
+#include "experiments/run/run_data.hpp"
 #include "experiments/run/unknown_tokens.hpp"
 
 #include <memory>
@@ -39,8 +38,7 @@ struct Experiment {
   /// Throws ConfigError with the options that contradict each other or the data.
   explicit Experiment(const ConfigFile& file, const std::string& vocabulary = "");
 
-  Corpus corpus;
-  std::unique_ptr<Dataset> dataset;
+  RunData data;
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<Schedule> schedule;

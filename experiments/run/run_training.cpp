@@ -253,7 +253,7 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
   const bool first = request.transport == nullptr || request.transport->index() == 0;
   const auto begin = [&] { return begin_experiment(file, resuming ? folder.vocabulary() : "", request.from); };
   const Experiment experiment = first ? while_waiting(waiting_for_data, begin) : begin();
-  const Dataset& dataset = *experiment.dataset;
+  const Dataset& dataset = *experiment.data.dataset;
   Model& model = *experiment.model;
   Optimizer& optimizer = *experiment.optimizer;
   Schedule& schedule = *experiment.schedule;
@@ -272,7 +272,7 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
         [&] { return begin_with(request.from->checkpoint, "", config, dataset.codec, model.parameters(), warn); });
     if (request.origin) request.origin->from_checksum = checksum;
   }
-  if (resuming) folder.expect_same_data(experiment.corpus, experiment.splits);
+  if (resuming) folder.expect_same_data(*experiment.data.corpus, experiment.splits);
   if (resuming && request.checkpoints) expect_checkpoints(folder, config.train);
 
   const Training training{model.transformer(),    model.parameters(),     optimizer,     schedule,
@@ -281,7 +281,7 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
     const RunProgress progress = resuming ? restore(folder, config, dataset.codec, model.parameters(), optimizer,
                                                     schedule, !request.changed_end.empty(), console, false)
                                           : RunProgress();
-    expect_alike(request, config, experiment.corpus, progress.state);
+    expect_alike(request, config, *experiment.data.corpus, progress.state);
     return assist(training, config, progress.state, request);
   }
 
@@ -295,17 +295,18 @@ int run_training(const ConfigFile& file, const RunFolder& folder, RunRequest req
   if (request.checkpoints)
     Checkpoints(folder.checkpoints(), config.train.keep_checkpoints)
         .expect_space(model.parameters(), optimizer, most_saves(config.train));
-  if (!resuming) folder.begin(to_yaml(config), request.origin, experiment.corpus, dataset.codec, experiment.unknown);
+  if (!resuming)
+    folder.begin(to_yaml(config), request.origin, *experiment.data.corpus, dataset.codec, experiment.unknown);
 
   for (const std::string& line : describe(config, experiment)) console.line(line);
   console.line(fmt::format("folder      {}\n", folder.path));
-  const std::string unknown = warning_of(experiment.unknown, experiment.corpus);
+  const std::string unknown = warning_of(experiment.unknown, *experiment.data.corpus);
   if (!unknown.empty()) console.warn(unknown);
 
   const RunProgress progress = resuming ? restore(folder, config, dataset.codec, model.parameters(), optimizer,
                                                   schedule, !request.changed_end.empty(), console)
                                         : RunProgress();
-  if (request.transport != nullptr) expect_alike(request, config, experiment.corpus, progress.state);
+  if (request.transport != nullptr) expect_alike(request, config, *experiment.data.corpus, progress.state);
   if (!request.changed_end.empty()) {
     const ChangedEnd end{progress.state.update, request.changed_end};
     expect_usage(!progress.state.finished, folder.path,

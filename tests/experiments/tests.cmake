@@ -15,6 +15,7 @@ surd_tests(run IN experiments/run LIBRARY commands FLOAT
   golden_presets_test.cpp
   presets_test.cpp
   resume_test.cpp
+  run_data_test.cpp
   run_files_test.cpp
   tensorboard_test.cpp
   checkpoint_metadata_test.cpp

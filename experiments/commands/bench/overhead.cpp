@@ -223,9 +223,9 @@ int bench_overhead_command(const BenchOverheadArguments& arguments) {
                           experiment.model->parameters(),
                           *experiment.optimizer,
                           *experiment.schedule,
-                          experiment.dataset->split("train"),
-                          experiment.dataset->split("valid"),
-                          experiment.dataset->codec,
+                          experiment.data.dataset->split("train"),
+                          experiment.data.dataset->split("valid"),
+                          experiment.data.dataset->codec,
                           file.config.seed};
   RunListener listener(console, folder, file.config, training, RunProgress(), signals, nullptr);
   LoopTimer timer(listener, arguments.seconds);

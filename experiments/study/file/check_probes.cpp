@@ -37,7 +37,7 @@ std::vector<Probe::Record> first_records(const ConfigFile& file) {
   TrainOptions options = config.train;
   options.replicas = 1;
   const Transformer& model = experiment.model->transformer();
-  const Dataset& dataset = *experiment.dataset;
+  const Dataset& dataset = *experiment.data.dataset;
   Batcher batcher(dataset.split("train"), options.batching, config.seed,
                   model.has_encoder() ? Sides::two : Sides::joined);
   ParameterSet& parameters = experiment.model->parameters();

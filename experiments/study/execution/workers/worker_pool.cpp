@@ -100,7 +100,7 @@ double time_run(const ConfigFile& file) {
   const Stopwatch watch;
   const Experiment experiment(file);
   const double build = watch.seconds();
-  const Dataset& data = *experiment.dataset;
+  const Dataset& data = *experiment.data.dataset;
   Model& model = *experiment.model;
   const Training training{model.transformer(),  model.parameters(),  *experiment.optimizer,
                           *experiment.schedule, data.split("train"), data.split("valid"),
