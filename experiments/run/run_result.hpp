@@ -5,14 +5,38 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace surd {
 
-/// One number of a probe.jsonl.
-struct ProbeNumber {
-  std::uint64_t update = 0;
-  Probe::Record record;
+/// One quantity of a probe.jsonl.
+struct ProbeSeries {
+  struct Number {
+    std::uint64_t update = 0;
+    double value = 0;
+  };
+  std::string path, what, statistic;  ///< as in the file
+  std::vector<Number> numbers;        ///< in the order of the file
+};
+
+/// What a probe.jsonl has. A study holds those of all its runs, so that a name is kept once, not with each number.
+class ProbeLog {
+ public:
+  void add(std::uint64_t update, const Probe::Record& record);
+  /// Null where the file has no such quantity.
+  const ProbeSeries* find(std::string_view path, std::string_view what, std::string_view statistic) const;
+
+  /// The quantities, in the order in which the file has their first numbers.
+  std::vector<ProbeSeries>::const_iterator begin() const { return series_.begin(); }
+  std::vector<ProbeSeries>::const_iterator end() const { return series_.end(); }
+
+ private:
+  std::size_t place_of(std::string_view path, std::string_view what, std::string_view statistic,
+                       std::size_t first) const;
+
+  std::vector<ProbeSeries> series_;
+  std::size_t next_ = 0;  // the place behind the last one added to: a file repeats the same order update by update
 };
 
 /// What one run left behind.
@@ -21,7 +45,7 @@ struct RunResult {
   Status status = Status::finished;
   std::string message;  ///< where it diverged, or why it failed
   Metrics metrics;
-  std::vector<ProbeNumber> probe;
+  ProbeLog probe;
   std::map<std::string, double> summary;  ///< the numbers of summary.json, e.g. "wall_seconds"
   /// The texts of summary.json, which are those of system_info(): the program and the machine that made it.
   std::map<std::string, std::string> system = {};
@@ -37,6 +61,6 @@ std::vector<std::string> names_of(RunResult::Status);
 
 /// Reads the text of a probe.jsonl. A last line without its newline is left out. Throws Error "name:line: ..." for
 /// anything that a run does not write.
-std::vector<ProbeNumber> decode_probe(const std::string& text, const std::string& name);
+ProbeLog decode_probe(const std::string& text, const std::string& name);
 
 }  // namespace surd

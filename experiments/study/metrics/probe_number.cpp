@@ -20,10 +20,9 @@ std::optional<MetricValue> ProbeMetric::of_run(const RunView& view) const {
     from = reached->update;
   }
   std::vector<double> values;
-  for (const ProbeNumber& number : view.run.probe)
-    if (number.update >= from && number.record.path == options_.path && number.record.what == options_.what &&
-        number.record.statistic == options_.statistic)
-      values.push_back(number.record.number);
+  if (const ProbeSeries* series = view.run.probe.find(options_.path, options_.what, options_.statistic))
+    for (const auto& [update, value] : series->numbers)
+      if (update >= from) values.push_back(value);
   if (values.empty()) return std::nullopt;
   switch (options_.at) {
     case ProbeAt::first:

@@ -201,28 +201,33 @@ TEST_CASE("an event file has a run's numbers, histograms, config and samples") {
   check_numbers(shown, metrics.updates);
   check_numbers(shown, metrics.evaluations);
   std::size_t histograms = 0;
-  for (const ProbeNumber& number : decode_probe(read_file(folder + "/probe.jsonl"), "probe.jsonl")) {
-    const auto& [path, what, statistic, value] = number.record;
-    const auto update = static_cast<std::int64_t>(number.update);
-    CHECK(shown.at("probe/" + path + "/" + what + "/" + statistic).at(update).number() == static_cast<float>(value));
-    if (what != "parameter" || (statistic != "norm" && statistic != "gradient_norm")) continue;
-    ++histograms;
-    const HistogramShown histogram =
-        shown.at((statistic == "norm" ? "parameters/" : "gradients/") + path).at(update).histogram();
-    CAPTURE(path);
-    CHECK(std::sqrt(histogram.sum_of_squares) == doctest::Approx(value).epsilon(1e-4));
-    const std::size_t ranges = histogram.counts.size();
-    REQUIRE(ranges > 0);
-    CHECK(histogram.upper_ends.size() == ranges);
-    double count = 0;
-    for (std::size_t i = 0; i < ranges; ++i) {
-      count += histogram.counts[i];
-      CHECK(histogram.upper_ends[i] > (i == 0 ? histogram.min - (ranges == 1) : histogram.upper_ends[i - 1]));
+  const ProbeLog log = decode_probe(read_file(folder + "/probe.jsonl"), "probe.jsonl");
+  for (const ProbeSeries& series : log) {
+    const bool has_histogram =
+        series.what == "parameter" && (series.statistic == "norm" || series.statistic == "gradient_norm");
+    for (const auto& [update, value] : series.numbers) {
+      const auto step = static_cast<std::int64_t>(update);
+      CHECK(shown.at("probe/" + series.path + "/" + series.what + "/" + series.statistic).at(step).number() ==
+            static_cast<float>(value));
+      if (!has_histogram) continue;
+      ++histograms;
+      const HistogramShown histogram =
+          shown.at((series.statistic == "norm" ? "parameters/" : "gradients/") + series.path).at(step).histogram();
+      CAPTURE(series.path);
+      CHECK(std::sqrt(histogram.sum_of_squares) == doctest::Approx(value).epsilon(1e-4));
+      const std::size_t ranges = histogram.counts.size();
+      REQUIRE(ranges > 0);
+      CHECK(histogram.upper_ends.size() == ranges);
+      double count = 0;
+      for (std::size_t i = 0; i < ranges; ++i) {
+        count += histogram.counts[i];
+        CHECK(histogram.upper_ends[i] > (i == 0 ? histogram.min - (ranges == 1) : histogram.upper_ends[i - 1]));
+      }
+      CHECK(count == histogram.count);
+      CHECK(histogram.upper_ends.back() == histogram.max);
+      CHECK(histogram.counts.front() > 0);
+      CHECK(histogram.counts.back() > 0);
     }
-    CHECK(count == histogram.count);
-    CHECK(histogram.upper_ends.back() == histogram.max);
-    CHECK(histogram.counts.front() > 0);
-    CHECK(histogram.counts.back() > 0);
   }
   CHECK(histograms > 100);
 

@@ -198,8 +198,8 @@ TEST_CASE_FIXTURE(Fixture, "gradient norms and loss spikes of the logged updates
 TEST_CASE_FIXTURE(Fixture, "numbers of the probe") {
   RunResult run = run_with(1);
   for (const auto& [update, value] : std::vector<std::pair<std::uint64_t, double>>{{1, 2.0}, {50, 6.0}, {100, 4.0}}) {
-    run.probe.push_back({update, {"encoder.0.self_attention", "scores", "max", 100 * value}});
-    run.probe.push_back({update, {"encoder.0.self_attention", "scores", "std", value}});
+    run.probe.add(update, {"encoder.0.self_attention", "scores", "max", 100 * value});
+    run.probe.add(update, {"encoder.0.self_attention", "scores", "std", value});
   }
   const auto at = [&](ProbeAt update) {
     return number(metric<ProbeMetric>({"encoder.0.self_attention", "scores", "std", update}), run);
@@ -208,17 +208,23 @@ TEST_CASE_FIXTURE(Fixture, "numbers of the probe") {
   CHECK(at(ProbeAt::last) == 4);
   CHECK(at(ProbeAt::mean) == 4);
   CHECK(at(ProbeAt::max) == 6);
-  run.probe[3].record.number = not_a_number;
+  run.probe.add(150, {"encoder.0.self_attention", "scores", "std", not_a_number});
+  run.probe.add(200, {"encoder.0.self_attention", "scores", "std", 5});
   CHECK(std::isnan(at(ProbeAt::max)));
   CHECK(std::isnan(at(ProbeAt::mean)));
-  CHECK(at(ProbeAt::last) == 4);
+  CHECK(at(ProbeAt::last) == 5);
   CHECK_FALSE(of(metric<ProbeMetric>({"decoder.0.self_attention", "scores", "std"}), run).has_value());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a number of the probe at equal loss is that of the first update probed from there on") {
   RunResult run = run_along({0.1, 0.5, 0.4, 0.8});  // losses 2.7, 1.5, 1.8, 0.6 at updates 0, 20, 40, 60
-  for (const std::uint64_t update : {1, 20, 30, 45, 60})
-    run.probe.push_back({update, {"encoder.0", "scores", "std", static_cast<double>(update)}});
+  const auto probed_at = [](const std::vector<std::uint64_t>& updates) {
+    ProbeLog log;
+    for (const std::uint64_t update : updates)
+      log.add(update, {"encoder.0", "scores", "std", static_cast<double>(update)});
+    return log;
+  };
+  run.probe = probed_at({1, 20, 30, 45, 60});
   const auto at = [&](double loss) {
     return number(metric<ProbeMetric>({"encoder.0", "scores", "std", ProbeAt::loss, loss}), run);
   };
@@ -226,9 +232,9 @@ TEST_CASE_FIXTURE(Fixture, "a number of the probe at equal loss is that of the f
   CHECK(at(1.6) == 20);  // the first evaluation there, though the next is not
   CHECK(at(1) == 60);
   CHECK(std::isnan(at(0.5)));
-  run.probe.erase(run.probe.begin() + 1);
+  run.probe = probed_at({1, 30, 45, 60});
   CHECK(at(1.6) == 30);
-  run.probe.pop_back();
+  run.probe = probed_at({1, 30, 45});
   CHECK(std::isnan(at(1)));  // the last one probed was before
   run.status = RunResult::Status::diverged;
   CHECK(at(1.6) == 30);

@@ -33,10 +33,8 @@ Chart probe_chart(const StudyRuns& runs, const Quantity& quantity, Regime regime
       std::vector<SeedCurve> seeds;
       for (const SeedRun& run : runs.of(arm, regime)) {
         Points points;
-        for (const ProbeNumber& number : run.result->probe)
-          if (number.record.path == path && number.record.what == quantity.what &&
-              number.record.statistic == quantity.statistic)
-            points.emplace_back(static_cast<double>(number.update), number.record.number);
+        if (const ProbeSeries* series = run.result->probe.find(path, quantity.what, quantity.statistic))
+          for (const auto& [update, value] : series->numbers) points.emplace_back(static_cast<double>(update), value);
         if (!points.empty()) seeds.push_back({std::move(points), std::nullopt});
       }
       add_curves(panel, runs.study.arms[arm].name, arm, seeds);
@@ -60,8 +58,7 @@ std::vector<Chart> probe_charts(const StudyRuns& runs) {
     std::map<std::pair<std::string, std::string>, std::set<std::string>> paths;
     for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm)
       for (const SeedRun& run : runs.of(arm, regime))
-        for (const ProbeNumber& number : run.result->probe)
-          paths[{number.record.what, number.record.statistic}].insert(number.record.path);
+        for (const ProbeSeries& series : run.result->probe) paths[{series.what, series.statistic}].insert(series.path);
     for (const Quantity& quantity : quantities) {
       const auto found = paths.find({quantity.what, quantity.statistic});
       if (found != paths.end()) charts.push_back(probe_chart(runs, quantity, regime, found->second));
@@ -77,17 +74,16 @@ std::vector<Chart> gradient_heatmap(const StudyRuns& runs) {
   const auto shared_name = [](const std::string& name) { return name.substr(0, name.rfind('.')); };
   // Squares of norms by arm, row, update and run; a run's parts are added, runs are averaged in logarithms.
   std::vector<std::string> names;
-  std::vector<std::vector<const ProbeNumber*>> by_run;
+  std::vector<std::vector<const ProbeSeries*>> by_run;
   std::vector<std::size_t> arm_of_run;
   for (std::size_t arm = 0; arm < runs.study.arms.size(); ++arm) {
     for (const SeedRun& run : runs.of(arm, regimes.front())) {
       arm_of_run.push_back(arm);
       by_run.emplace_back();
-      for (const ProbeNumber& number : run.result->probe) {
-        if (number.record.what != "parameter" || number.record.statistic != "gradient_norm") continue;
-        by_run.back().push_back(&number);
-        if (std::find(names.begin(), names.end(), number.record.path) == names.end())
-          names.push_back(number.record.path);
+      for (const ProbeSeries& series : run.result->probe) {
+        if (series.what != "parameter" || series.statistic != "gradient_norm") continue;
+        by_run.back().push_back(&series);
+        if (std::find(names.begin(), names.end(), series.path) == names.end()) names.push_back(series.path);
       }
     }
   }
@@ -112,8 +108,9 @@ std::vector<Chart> gradient_heatmap(const StudyRuns& runs) {
   double least = std::numeric_limits<double>::infinity(), greatest = 0;
   std::string least_name, greatest_name;
   std::set<double> updates;
-  for (const auto& numbers : by_run)
-    for (const ProbeNumber* number : numbers) updates.insert(static_cast<double>(number->update));
+  for (const auto& all : by_run)
+    for (const ProbeSeries* series : all)
+      for (const auto& [update, norm] : series->numbers) updates.insert(static_cast<double>(update));
   chart.table = {chart.title, {"arm", by_layer ? "layer" : "parameter"}, {}};
   std::vector<std::string> columns;
   for (const double update : updates) columns.push_back(number_text(update));
@@ -125,9 +122,9 @@ std::vector<Chart> gradient_heatmap(const StudyRuns& runs) {
     for (std::size_t run = 0; run < by_run.size(); ++run) {
       if (arm_of_run[run] != arm) continue;
       std::vector<std::map<double, double>> squares(rows.size());
-      for (const ProbeNumber* number : by_run[run])
-        squares[row_of[number->record.path]][static_cast<double>(number->update)] +=
-            number->record.number * number->record.number;
+      for (const ProbeSeries* series : by_run[run])
+        for (const auto& [update, norm] : series->numbers)
+          squares[row_of[series->path]][static_cast<double>(update)] += norm * norm;
       for (std::size_t row = 0; row < rows.size(); ++row)
         for (const auto& [update, square] : squares[row])
           if (std::isfinite(square) && square > 0) logs[row][update].push_back(0.5 * std::log(square));

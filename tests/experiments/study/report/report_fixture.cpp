@@ -114,18 +114,16 @@ RunResult make_result(const Study& study, const PlannedRun& run) {
     result.metrics.evaluations.push_back({update, loss, std::exp(loss), std::exp(-0.9 * loss), std::nullopt, false});
     if (update % 160 != 0) continue;
     for (const char* place : {"encoder.0.self_attention", "decoder.0.cross_attention"}) {
-      result.probe.push_back({update, {place, "scores", "std", score_std(arm, run.seed, update)}});
-      result.probe.push_back({update,
-                              {place, "weights", "entropy",
-                               1 - 0.3 * static_cast<double>(update) / 800 * (1 + 0.1 * noise(run.arm, run.seed, 5))}});
+      result.probe.add(update, {place, "scores", "std", score_std(arm, run.seed, update)});
+      result.probe.add(update, {place, "weights", "entropy",
+                                1 - 0.3 * static_cast<double>(update) / 800 * (1 + 0.1 * noise(run.arm, run.seed, 5))});
     }
     std::size_t row = 0;
     for (const char* name : {"encoder.0.self_attention.query.weight", "encoder.0.self_attention.key.weight",
                              "encoder.0.feed_forward.inner.weight", "source_embedding.weight"})
-      result.probe.push_back(
-          {update,
-           {name, "parameter", "gradient_norm",
-            std::pow(10.0, -static_cast<double>(row++) + 0.3 * noise(run.arm, update, row)) * loss}});
+      result.probe.add(update,
+                       {name, "parameter", "gradient_norm",
+                        std::pow(10.0, -static_cast<double>(row++) + 0.3 * noise(run.arm, update, row)) * loss});
   }
   if (diverges) {
     result.status = RunResult::Status::diverged;
@@ -190,7 +188,7 @@ void ReportFixture::analyse() {
         const auto& evaluations = result->metrics.evaluations;
         const bool diverged = result->status == RunResult::Status::diverged;
         const EvaluationRecord& last = diverged ? evaluations.front() : evaluations.back();
-        const double values[] = {last.loss, last.token_accuracy, result->probe.front().record.number};
+        const double values[] = {last.loss, last.token_accuracy, result->probe.begin()->numbers.front().value};
         for (std::size_t i = 0; i < summaries.size(); ++i) {
           summaries[i].seeds.push_back(seed);
           summaries[i].values.push_back(values[i]);
@@ -286,14 +284,12 @@ void ReportFixture::write(const std::string& folder) const {
                       {"target_tokens", u.target_tokens}}
                      .dump() +
                  "\n";
-    for (const ProbeNumber& p : result.probe)
-      probe += Json{{"update", p.update},
-                    {"path", p.record.path},
-                    {"what", p.record.what},
-                    {"statistic", p.record.statistic},
-                    {"value", p.record.number}}
-                   .dump() +
-               "\n";
+    for (const ProbeSeries& s : result.probe)
+      for (const auto& [update, value] : s.numbers)
+        probe +=
+            Json{{"update", update}, {"path", s.path}, {"what", s.what}, {"statistic", s.statistic}, {"value", value}}
+                .dump() +
+            "\n";
     static constexpr const char* words[] = {"finished", "diverged", "failed"};
     write_file_atomically(run + "/metrics.jsonl", metrics);
     write_file_atomically(run + "/probe.jsonl", probe);
