@@ -8,8 +8,8 @@
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/usage_error.hpp"
+#include "experiments/run/data/unknown_tokens.hpp"
 #include "experiments/run/experiment.hpp"
-#include "experiments/run/unknown_tokens.hpp"
 #include "experiments/study/file/file_kind.hpp"
 
 #include <fmt/format.h>

@@ -5,8 +5,8 @@
 #include "experiments/program/console.hpp"
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/usage_error.hpp"
+#include "experiments/run/data/unknown_tokens.hpp"
 #include "experiments/run/experiment.hpp"
-#include "experiments/run/unknown_tokens.hpp"
 #include "train/evaluation.hpp"
 #include "train/metrics/chrf.hpp"
 

@@ -80,7 +80,7 @@ void Console::fail(std::string_view text) {
   to_stderr("{} {}\n", styled("error:", Style::red, STDERR_FILENO), text);
 }
 
-void Console::progress(std::uint64_t done, std::uint64_t total, std::string_view details) {
+void Console::progress(std::uint64_t done, std::uint64_t total, std::string_view details, double underway) {
   if (!since_start_) {
     since_start_ = Stopwatch();
     since_drawn_ = Stopwatch();
@@ -90,14 +90,14 @@ void Console::progress(std::uint64_t done, std::uint64_t total, std::string_view
   if (since_drawn_.seconds() < (terminal ? seconds_between_bars : seconds_between_lines)) return;
   since_drawn_ = Stopwatch();
 
-  const double rate = static_cast<double>(done - first_done_) / since_start_->seconds();
-  const std::string left = rate > 0 ? clock_time(static_cast<double>(total - done) / rate) : "?";
+  const double rate = (static_cast<double>(done - first_done_) + underway) / since_start_->seconds();
+  const std::string left = rate > 0 ? clock_time((static_cast<double>(total - done) - underway) / rate) : "?";
   if (!terminal) {
-    to_stderr("{}  {}/{}  {:.1f}/s  {}  {} left\n", clock_time(since_start_->seconds()), done, total, rate, details,
-              left);
+    to_stderr("{}  {}/{}  {}  {}  {} left\n", clock_time(since_start_->seconds()), done, total, rate_text(rate),
+              details, left);
     return;
   }
-  const std::string text = fmt::format("{}/{}  {:.1f}/s  {}  {} left", done, total, rate, details, left);
+  const std::string text = fmt::format("{}/{}  {}  {}  {} left", done, total, rate_text(rate), details, left);
   const BarLine line = bar_line(done, total, text, columns_of(STDERR_FILENO));
   to_stderr("\r\033[K{}{}", styled(line.bar, Style::green, STDERR_FILENO), line.text);
   std::fflush(stderr);

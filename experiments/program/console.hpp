@@ -28,8 +28,9 @@ class Console {
   void fail(std::string_view text);
 
   /// Progress of long work: a bar that is redrawn on a terminal, otherwise a plain line every few seconds, which begins
-  /// with the time since the first. Drawn on standard error, so that standard output can be kept.
-  void progress(std::uint64_t done, std::uint64_t total, std::string_view details);
+  /// with the time since the first. Drawn on standard error, so that standard output can be kept. `underway`: how much
+  /// is done of those that are not done, which counts for the rate: 1.5 where three are half done.
+  void progress(std::uint64_t done, std::uint64_t total, std::string_view details, double underway = 0);
   /// Removes the bar before other lines are written.
   void end_progress();
 

@@ -76,6 +76,13 @@ std::string clock_time(double seconds) {
   return fmt::format("{}:{:02}", total / 60, total % 60);
 }
 
+std::string rate_text(double per_second) {
+  constexpr double least = 0.1, minute = 60, hour = 3600;
+  if (per_second >= least || per_second <= 0) return fmt::format("{:.1f}/s", per_second);
+  if (per_second * minute >= least) return fmt::format("{:.1f}/min", per_second * minute);
+  return fmt::format("{:.1f}/h", per_second * hour);
+}
+
 std::string iso_time(std::time_t moment) {
   std::tm local{};
   ::localtime_r(&moment, &local);

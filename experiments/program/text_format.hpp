@@ -38,6 +38,9 @@ std::string with_commas(std::uint64_t number);
 /// 75 -> "1:15", 3700 -> "1:01:40".
 std::string clock_time(double seconds);
 
+/// How often something happens in a second; where that is not once in ten seconds, in a minute or an hour: "4.2/min".
+std::string rate_text(double per_second);
+
 /// A moment as ISO 8601 writes it, in the time zone of this machine: "2026-11-20T14:05:09+0100".
 std::string iso_time(std::time_t moment);
 

@@ -4,7 +4,7 @@
 #include "autograd/base/machine_memory.hpp"
 #include "experiments/config/config_error.hpp"
 #include "experiments/program/text_format.hpp"
-#include "experiments/run/unknown_tokens.hpp"
+#include "experiments/run/data/unknown_tokens.hpp"
 
 #include <algorithm>
 

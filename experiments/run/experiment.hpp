@@ -1,7 +1,7 @@
 #pragma once
 
-#include "experiments/run/run_data.hpp"
-#include "experiments/run/unknown_tokens.hpp"
+#include "experiments/run/data/run_data.hpp"
+#include "experiments/run/data/unknown_tokens.hpp"
 
 #include <memory>
 #include <string>

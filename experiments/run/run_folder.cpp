@@ -4,7 +4,7 @@
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/checkpoint_metadata.hpp"
-#include "experiments/run/fingerprint.hpp"
+#include "experiments/run/data/fingerprint.hpp"
 #include "train/storage/checkpoint.hpp"
 
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 
 #include "experiments/program/exit_code.hpp"
 #include "experiments/program/stopwatch.hpp"
-#include "experiments/run/fingerprint.hpp"
+#include "experiments/run/data/fingerprint.hpp"
+#include "experiments/run/data/unknown_tokens.hpp"
 #include "experiments/run/system_info.hpp"
-#include "experiments/run/unknown_tokens.hpp"
 #include "train/storage/hash.hpp"
 
 #include <algorithm>

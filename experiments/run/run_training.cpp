@@ -5,10 +5,10 @@
 #include "experiments/program/text_format.hpp"
 #include "experiments/program/usage_error.hpp"
 #include "experiments/run/checkpoint_metadata.hpp"
+#include "experiments/run/data/unknown_tokens.hpp"
 #include "experiments/run/run_listener.hpp"
 #include "experiments/run/run_ranks.hpp"
 #include "experiments/run/system_info.hpp"
-#include "experiments/run/unknown_tokens.hpp"
 #include "train/storage/checkpoint.hpp"
 
 #include <unistd.h>

@@ -2,7 +2,7 @@
 #include "experiments/commands/show/show.hpp"
 #include "experiments/config/settings.hpp"
 #include "experiments/program/text_format.hpp"
-#include "experiments/run/fingerprint.hpp"
+#include "experiments/run/data/fingerprint.hpp"
 #include "experiments/run/metrics_log.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "experiments/study/execution/study_folder.hpp"

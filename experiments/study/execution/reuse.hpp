@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/run/fingerprint.hpp"
+#include "experiments/run/data/fingerprint.hpp"
 #include "experiments/run/run_result.hpp"
 #include "experiments/study/execution/study_folder.hpp"
 

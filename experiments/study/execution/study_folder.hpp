@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/run/fingerprint.hpp"
+#include "experiments/run/data/fingerprint.hpp"
 #include "experiments/study/execution/plan.hpp"
 #include "experiments/study/file/read_study.hpp"
 

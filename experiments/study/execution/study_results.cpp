@@ -5,8 +5,10 @@
 #include "experiments/program/text_format.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "experiments/study/execution/run_files.hpp"
+#include "experiments/study/execution/workers/attempt.hpp"
 #include "experiments/study/execution/workers/leases.hpp"
 #include "train/storage/files.hpp"
+#include "train/storage/json_object.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -35,6 +37,31 @@ void wait_for(const std::string& run) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
+}
+
+/// The last update that a run has logged so far.
+std::uint64_t last_logged(const std::string& metrics) {
+  const std::string text = read_file(metrics);
+  const std::size_t end = text.rfind('\n');
+  if (end == std::string::npos || end == 0) return 0;
+  const std::size_t begin = text.rfind('\n', end - 1) + 1;  // 0 behind npos
+  return JsonObject(std::string_view(text).substr(begin, end - begin), metrics, "").count("update");
+}
+
+/// The share of its updates that a run which is being made has behind it, as far as its log tells.
+double share_made(const Study& study, const StudyFolder& folder, const PlannedRun& run) {
+  double share = 0;
+  const std::string attempts = folder.attempts(run.id(study));
+  for (const std::string& name : names_in(attempts)) {
+    if (Attempt::has_failed(name)) continue;
+    try {
+      const std::uint64_t update = last_logged(RunFolder(attempts + "/" + name).metrics());
+      const std::size_t updates = study.config(run.arm, run.settings, run.seed).train.updates;
+      share = std::max(share, static_cast<double>(update) / static_cast<double>(updates));
+    } catch (const Error&) {  // it has logged nothing yet, or has just ended
+    }
+  }
+  return std::min(share, 1.0);
 }
 
 }  // namespace
@@ -94,16 +121,24 @@ void StudyCounts::add(const RunResult& result) {
   reused += !result.reused_from.empty();
 }
 
+std::string StudyCounts::running_text() const {
+  const std::string made =
+      running > 0 ? fmt::format(", {:.0f} % made", 100 * underway / static_cast<double>(running)) : "";
+  return fmt::format("{} running{}", running, made);
+}
+
 StudyCounts count(const Study& study, const StudyFolder& folder, StudyResults& results) {
   StudyCounts counts;
   results.refresh();
   for (const PlannedRun& run : plan(study, results.known())) {
     const std::string id = run.id(study);
     ++counts.planned;
-    if (const RunResult* result = results.outcome(id))
+    if (const RunResult* result = results.outcome(id)) {
       counts.add(*result);
-    else
-      counts.running += leased(folder.path(), id);
+    } else if (leased(folder.path(), id)) {
+      ++counts.running;
+      counts.underway += share_made(study, folder, run);
+    }
   }
   return counts;
 }

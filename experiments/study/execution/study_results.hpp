@@ -45,10 +45,13 @@ class StudyResults {
 /// How many runs are planned so far, and how many of them have ended in which way or are being made.
 struct StudyCounts {
   std::size_t planned = 0, finished = 0, diverged = 0, failed = 0, running = 0;
+  double underway = 0;     ///< the shares of their updates that those running have made, added up
   std::size_t reused = 0;  ///< of those that have ended: taken from another study
   std::size_t ended() const { return finished + diverged + failed; }
   /// Counts a run that has ended, whose plan is counted already.
   void add(const RunResult& result);
+  /// "2 running, 61 % made": of their updates.
+  std::string running_text() const;
 };
 /// Refreshes the results.
 StudyCounts count(const Study& study, const StudyFolder& folder, StudyResults& results);

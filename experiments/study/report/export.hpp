@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/run/fingerprint.hpp"
+#include "experiments/run/data/fingerprint.hpp"
 #include "experiments/study/execution/makers.hpp"
 #include "experiments/study/verdicts/analysis.hpp"
 

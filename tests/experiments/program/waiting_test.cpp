@@ -1,4 +1,5 @@
 #include "experiments/program/console.hpp"
+#include "experiments/program/text_format.hpp"
 #include "tests/data/temporary_directory.hpp"
 
 #include <doctest/doctest.h>
@@ -31,6 +32,15 @@ std::string errors_of(const std::function<void(const std::function<std::string()
   ::close(file);
   ::close(before);
   return test::TemporaryDirectory::read(name);
+}
+
+TEST_CASE("what seldom happens is counted by the minute or the hour") {
+  CHECK(rate_text(0) == "0.0/s");
+  CHECK(rate_text(12.34) == "12.3/s");
+  CHECK(rate_text(0.1) == "0.1/s");
+  CHECK(rate_text(1 / 14.0) == "4.3/min");
+  CHECK(rate_text(1 / 600.0) == "0.1/min");
+  CHECK(rate_text(1 / 900.0) == "4.0/h");
 }
 
 TEST_CASE("who waits for longer than the patience is told what for, again and again, and nobody else") {

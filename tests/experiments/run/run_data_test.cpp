@@ -1,4 +1,4 @@
-#include "experiments/run/run_data.hpp"
+#include "experiments/run/data/run_data.hpp"
 
 #include "tests/data/temporary_directory.hpp"
 

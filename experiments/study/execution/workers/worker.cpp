@@ -4,7 +4,7 @@
 #include "experiments/program/host_name.hpp"
 #include "experiments/program/stopwatch.hpp"
 #include "experiments/program/text_format.hpp"
-#include "experiments/run/fingerprint.hpp"
+#include "experiments/run/data/fingerprint.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "experiments/run/system_info.hpp"
 #include "experiments/study/execution/reuse.hpp"

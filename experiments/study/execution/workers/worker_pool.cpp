@@ -127,8 +127,9 @@ PoolEnd run_workers(const StudyFolder& folder, const Study& study, std::size_t j
     const Stopwatch watch;
     const StudyCounts counts = count(study, folder, results);
     console.progress(counts.ended(), counts.planned,
-                     fmt::format("{} running, {} diverged, {} failed{}", counts.running, counts.diverged, counts.failed,
-                                 counts.reused > 0 ? fmt::format(", {} reused", counts.reused) : ""));
+                     fmt::format("{}, {} diverged, {} failed{}", counts.running_text(), counts.diverged, counts.failed,
+                                 counts.reused > 0 ? fmt::format(", {} reused", counts.reused) : ""),
+                     counts.underway);
     // However many runs there are, looking at them takes a hundredth of a core at most.
     const double pause = std::max(0.2, 100 * watch.seconds());
     for (const Stopwatch waited; waited.seconds() < pause && !pool.empty() && (told || signals.received() == 0);) {

@@ -121,6 +121,33 @@ TEST_CASE("the status of a study and of a group is told as JSON") {
   CHECK(program("study status --json " + study.directory.path()).exit_code == 2);
 }
 
+TEST_CASE("the status of a study tells which share of their updates the runs that are being made have behind them") {
+  const BegunStudy study(StudyFile::whole(seeds(2) + "set: {train.updates: 400}\n"));
+  const auto status = [&] { return program("study status " + study.path()).output; };
+  CHECK(contains(status(), "; 0 running\n"));
+  Leases leases(study.path());
+  REQUIRE(leases.take("alone/seed-1"));
+  REQUIRE(leases.take("alone/seed-2"));
+  CHECK(contains(status(), "; 2 running, 0 % made\n"));
+  const auto log = [&](const std::string& id, const std::string& attempt, const std::string& lines) {
+    const std::string folder = study.folder().attempts(id) + "/" + attempt;
+    make_folders(folder);
+    write_file_atomically(folder + "/metrics.jsonl", lines);
+  };
+  const std::string half = R"({"event":"update","update":100})"
+                           "\n"
+                           R"({"event":"update","update":200})"
+                           "\n";
+  log("alone/seed-1", "a", half + R"({"event":"update","upd)");  // the last line is being written
+  log("alone/seed-2", "a.failed", half);
+  log("alone/seed-2", "b", "");
+  CHECK(contains(status(), "; 2 running, 25 % made\n"));
+  leases.give_back("alone/seed-2");
+  CHECK(contains(status(), "; 1 running, 50 % made\n"));
+  log("alone/seed-1", "a", "no log\n");
+  CHECK(contains(status(), "; 1 running, 0 % made\n"));
+}
+
 TEST_CASE("a worker notices that the study's folder was removed, and does not make it anew") {
   const BegunStudy study(StudyFile::whole(seeds(1) + long_run));
   const std::string moved = study.path() + "-moved";

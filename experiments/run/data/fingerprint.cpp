@@ -1,4 +1,4 @@
-#include "experiments/run/fingerprint.hpp"
+#include "experiments/run/data/fingerprint.hpp"
 
 #include "train/storage/hash.hpp"
 #include "train/storage/json_object.hpp"

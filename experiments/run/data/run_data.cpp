@@ -1,4 +1,4 @@
-#include "experiments/run/run_data.hpp"
+#include "experiments/run/data/run_data.hpp"
 
 #include "train/storage/files.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "data/task.hpp"
-#include "experiments/run/unknown_tokens.hpp"
+#include "experiments/run/data/unknown_tokens.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,4 +1,4 @@
-#include "experiments/run/unknown_tokens.hpp"
+#include "experiments/run/data/unknown_tokens.hpp"
 
 #include "experiments/program/text_format.hpp"
 
