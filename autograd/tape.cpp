@@ -48,6 +48,13 @@ void Tape::clear() {
   used_.clear();
 }
 
+void Tape::forget(std::size_t first, Variable kept) {
+  expect(kept.tape_ == this, "forget", "what is to be kept is not on this tape");
+  if (options_.record) return;
+  for (std::size_t i = first; i < size_; ++i)
+    if (i != kept.index()) nodes_[i]->release();
+}
+
 void Tape::reset(const TapeArguments& options) {
   clear();
   options_ = options;

@@ -28,7 +28,8 @@ namespace surd {
 class BackwardPass;
 class Tape;
 
-/// A value on a tape. Trivially copyable; owns nothing and is valid until its tape is cleared or run backward.
+/// A value on a tape. Trivially copyable; owns nothing and is valid until its tape is cleared, run backward, or told to
+/// forget it.
 class Variable {
  public:
   Variable() = default;
@@ -134,6 +135,10 @@ class Tape {
   /// Forgets every node, keeping their storage for the next pass.
   void clear();
   void reset(const TapeArguments& options);
+  /// Where nothing is recorded, gives back the values from node `first` on, but that of `kept`: of a stack of blocks
+  /// the last one's output is all that is needed. Where backward() is to come it needs the others, and they stay.
+  /// Throws Error where `kept` is of another tape.
+  void forget(std::size_t first, Variable kept);
 
   /// A leaf with a copy of its own.
   Variable input(Tensor value, bool needs_gradient = false);
@@ -303,7 +308,7 @@ class BackwardPass {
 inline const Tensor& Variable::value() const {
   expect(tape_ != nullptr, "variable", "it is absent: default-constructed, on no tape");
   const Tensor* value = tape_->node(*this).value;
-  expect(value != nullptr, "variable", "its value is gone: the tape was cleared or run backward");
+  expect(value != nullptr, "variable", "its value is gone: the tape was cleared, run backward, or told to forget it");
   return *value;
 }
 inline const Shape& Variable::shape() const { return value().shape(); }

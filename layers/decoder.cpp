@@ -149,7 +149,11 @@ Decoder::Decoder(const Scope& scope, std::size_t blocks, const BlockArguments& a
 
 Variable Decoder::operator()(Variable x, AttentionMask mask, Variable source, const AttentionMask& source_mask) const {
   mask.causal = true;
-  for (const auto& block : blocks_) x = (*block)(x, mask, source, source_mask);
+  const std::size_t begin = x.tape().size();
+  for (const auto& block : blocks_) {
+    x = (*block)(x, mask, source, source_mask);
+    x.tape().forget(begin, x);
+  }
   return norm_ ? (*norm_)(x) : x;
 }
 
@@ -170,7 +174,11 @@ Variable Decoder::step(Variable x, DecoderCache& cache) const {
   AttentionMask source_mask;
   source_mask.key_lengths = cache.source_lengths;
   const std::size_t count = x.shape()[1];
-  for (std::size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->step(x, cache.blocks[i], cache.length, source_mask);
+  const std::size_t begin = x.tape().size();
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    x = blocks_[i]->step(x, cache.blocks[i], cache.length, source_mask);
+    x.tape().forget(begin, x);
+  }
   cache.length += count;
   return norm_ ? (*norm_)(x) : x;
 }

@@ -56,6 +56,7 @@ class DecoderBlock : public Module {
   Residual feed_forward_residual_;
 };
 
+/// As Encoder.
 class Decoder : public Module {
  public:
   Decoder(const Scope& scope, std::size_t blocks, const BlockArguments& arguments);

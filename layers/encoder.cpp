@@ -25,7 +25,11 @@ Encoder::Encoder(const Scope& scope, std::size_t blocks, const BlockArguments& a
 }
 
 Variable Encoder::operator()(Variable x, const AttentionMask& mask) const {
-  for (const auto& block : blocks_) x = (*block)(x, mask);
+  const std::size_t begin = x.tape().size();
+  for (const auto& block : blocks_) {
+    x = (*block)(x, mask);
+    x.tape().forget(begin, x);
+  }
   return norm_ ? (*norm_)(x) : x;
 }
 

@@ -221,18 +221,20 @@ TEST_CASE_FIXTURE(Fixture, "errors of the tape") {
   CHECK_ERROR(linear(Variable(), here), "variable: it is absent: default-constructed, on no tape");
 }
 
+const char* const gone = "variable: its value is gone: the tape was cleared, run backward, or told to forget it";
+
 TEST_CASE_FIXTURE(Fixture, "a spent tape says so") {
   const Variable x = of({2}), loss = sum(multiply(x, x));
   tape.backward(loss);
   CHECK_ERROR(tape.backward(loss), "backward: the tape was run backward before; clear() it and record another pass");
-  CHECK_ERROR(loss.value(), "variable: its value is gone: the tape was cleared or run backward");
-  CHECK_ERROR(relu(x), "variable: its value is gone: the tape was cleared or run backward");
+  CHECK_ERROR(loss.value(), gone);
+  CHECK_ERROR(relu(x), gone);
   CHECK_ERROR(tape.backward(sum(of({2}))),
               "backward: the tape was run backward before; clear() it and record another pass");
   CHECK(x.has_gradient());
   tape.clear();
   CHECK_FALSE(x.has_gradient());
-  CHECK_ERROR(x.value(), "variable: its value is gone: the tape was cleared or run backward");
+  CHECK_ERROR(x.value(), gone);
   const Variable again = of({2});
   tape.backward(sum(again));
   CHECK(again.gradient()(0) == 1);

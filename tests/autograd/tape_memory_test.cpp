@@ -96,6 +96,34 @@ TEST_CASE("values are released as backward passes them") {
   CHECK(peak.bytes < forward + 4 * 100000);
 }
 
+TEST_CASE("where no backward pass is to come, a tape forgets the values between what goes in and what is kept") {
+  constexpr std::size_t elements = 100000 / sizeof(Real), length = 20;
+  for (const bool record : {false, true}) {
+    CAPTURE(record);
+    pool::trim();
+    Tape tape(record ? TapeArguments() : TapeArguments::inference());
+    const Variable x = tape.input(full({elements}, 1), true);
+    const std::size_t empty = pool::statistics().bytes_held, begin = tape.size();
+    Variable y = x, first;
+    for (std::size_t i = 0; i < length; ++i) {
+      y = add(y, x);
+      if (i == 0) first = y;
+      tape.forget(begin, y);
+    }
+    CHECK(x.value()(0) == 1);
+    CHECK(y.value()(0) == length + 1);
+    CHECK((pool::statistics().bytes_held - empty < 4 * 100000) == !record);
+    if (record) {
+      CHECK(first.value()(0) == 2);
+      tape.backward(sum(y));
+      CHECK(x.gradient()(0) == length + 1);
+    } else {
+      CHECK_THROWS_WITH_AS(first.value(), doctest::Contains("told to forget it"), Error);
+      CHECK_THROWS_AS(add(first, y), Error);
+    }
+  }
+}
+
 TEST_CASE("what only an observer is shown is not made where there is none") {
   constexpr std::size_t tokens = 100, d = 1000;
   class Peak : public Observer {

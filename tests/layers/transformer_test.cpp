@@ -181,6 +181,27 @@ TEST_CASE("dropout and gradients are those of the whole batch, however it is cut
   CHECK(test::largest_difference(states(7, 3, false), states(8, 4, false)) == 0);
 }
 
+TEST_CASE("a pass without backward has the same values, and memory for a block, however many there are") {
+  const Example example;
+  Tensor values[2];
+  const auto bytes = [&](std::size_t blocks, bool record) {
+    TransformerOptions options = small_options();
+    options.encoder_layers = options.decoder_layers = blocks;
+    const Model model(options);
+    TapeArguments arguments = TapeArguments::inference();
+    arguments.record = record;
+    pool::trim();
+    const std::size_t before = pool::statistics().bytes_held;
+    Tape tape(arguments);
+    values[record ? 1 : 0] = example.hidden(model.transformer, tape).value();
+    return static_cast<double>(pool::statistics().bytes_held - before);
+  };
+  const double few = bytes(2, false), many = bytes(8, false), all = bytes(8, true);
+  CHECK(many < 1.2 * few);
+  CHECK(all > 3 * many);
+  CHECK(test::largest_difference(values[0], values[1]) == 0);
+}
+
 TEST_CASE("input that does not fit is refused") {
   TransformerOptions options = small_options();
   options.positions = test::learned_positions({4});
