@@ -72,6 +72,9 @@ class Task {
   /// whatever the seed). No source sentence of a generated corpus occurs twice, in one split or in two. Throws Error
   /// when the options ask for more distinct examples than the task has, or when a file cannot be used.
   virtual Corpus load(std::uint64_t seed) const = 0;
+  /// Whether load() depends on the seed. Where it does not, a study loads once for runs of all seeds, and again only
+  /// where a file that an option names has changed.
+  virtual bool takes_seed() const { return true; }
 };
 
 /// The tasks by name: copy, reverse, lexical, sort, dates, grammar, addition, parallel_text, text, and those a program

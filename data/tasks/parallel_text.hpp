@@ -25,6 +25,7 @@ class ParallelTextTask : public Task {
 
   TextFormat format() const override;
   Corpus load(std::uint64_t seed) const override;
+  bool takes_seed() const override { return false; }
 
  private:
   Split read_split(std::string name, const std::string& source_path, const std::string& target_path) const;

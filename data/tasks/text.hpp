@@ -22,6 +22,7 @@ class TextTask : public Task {
 
   TextFormat format() const override;
   Corpus load(std::uint64_t seed) const override;
+  bool takes_seed() const override { return false; }
 
  private:
   Options options_;

@@ -222,12 +222,12 @@ Settings settings_of(const RunFolder& folder) {
   }
   if (!origin.from.empty()) settings["--from"] = origin.from;
   if (!origin.from_checksum.empty()) settings["--from checksum"] = origin.from_checksum;
-  bool reads_text = false;
+  bool same_for_all_seeds = false;
   try {
-    reads_text = load_config(folder.config()).task.make()->format().open_vocabulary;
+    same_for_all_seeds = !load_config(folder.config()).task.make()->takes_seed();
   } catch (const Error&) {  // of another version
   }
-  if (reads_text && path_exists(folder.data()))  // generated data differ by seed
+  if (same_for_all_seeds && path_exists(folder.data()))
     for (const auto& [split, found] : parse_fingerprint(read_file(folder.data()), folder.data()))
       settings["text of " + split] = found.hash;
   for (const ChangedEnd& end : origin.ends) settings["--resume " + end.text()] = "yes";

@@ -20,6 +20,7 @@ RunListener::RunListener(Console& console, const RunFolder& folder, const RunCon
       checkpoints_(folder.checkpoints(), config.train.keep_checkpoints,
                    checkpoints ? checkpoint_metadata(config, training.codec) : Checkpoints::Metadata()),
       json_(folder, progress.position, config.probe.every > 0),
+      updates_before_(progress.state.update),
       seconds_before_(progress.position.seconds.value_or(0)) {
   if (config.probe.every > 0) noise_meter_.emplace(training.model, training.parameters);
   if (config.train.tensorboard)
@@ -67,7 +68,7 @@ void RunListener::updated(const UpdateRecord& record) {
   mean_loss_ = decay * mean_loss_ + (1 - decay) * record.loss;
   mean_weight_ = decay * mean_weight_ + (1 - decay);
   const double elapsed = seconds(), speed = elapsed > 0 ? static_cast<double>(tokens_) / elapsed : 0;
-  console_.progress(record.update, config_.train.updates,
+  console_.progress({record.update, config_.train.updates, static_cast<double>(updates_before_)},
                     fmt::format("loss {:.4f}  {} tokens/s", mean_loss_ / mean_weight_,
                                 with_commas(static_cast<std::uint64_t>(speed))));
   if (after_update_) after_update_(record.update);

@@ -75,6 +75,7 @@ class RunListener : public TrainListener {
   Probe probe_;
   std::optional<NoiseMeter> noise_meter_;  // of a run that is probed
   std::uint64_t tokens_ = 0;
+  std::uint64_t updates_before_;  // of processes before this one
   double seconds_before_;
   double mean_loss_ = 0, mean_weight_ = 0;  // of the last updates; see updated()
   Stopwatch watch_;

@@ -18,7 +18,7 @@ const ProbeSeries* ProbeLog::find(std::string_view path, std::string_view what, 
   return place == series_.size() ? nullptr : &series_[place];
 }
 
-/// Looks from `first` on, and then at those before it; the number of them where none is it.
+/// Looks from `first` on, and then at those before it; series_.size() if there is none.
 std::size_t ProbeLog::place_of(std::string_view path, std::string_view what, std::string_view statistic,
                                std::size_t first) const {
   for (std::size_t i = 0; i < series_.size(); ++i) {
@@ -31,9 +31,9 @@ std::size_t ProbeLog::place_of(std::string_view path, std::string_view what, std
 
 ProbeLog decode_probe(const std::string& text, const std::string& name) {
   ProbeLog log;
-  std::size_t number = 0;
+  std::size_t line_number = 0;
   for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    const JsonObject line(std::string_view(text).substr(begin, end - begin), fmt::format("{}:{}", name, ++number),
+    const JsonObject line(std::string_view(text).substr(begin, end - begin), fmt::format("{}:{}", name, ++line_number),
                           "the file was changed by hand; remove the run's folder, and it is made again");
     log.add(line.count("update"), {line.text("path"), line.text("what"), line.text("statistic"), line.real("value")});
   }

@@ -1,23 +1,21 @@
 #include "experiments/run/data/run_data.hpp"
 
-#include "train/storage/files.hpp"
-
-#include <filesystem>
+#include <sys/stat.h>
 
 namespace surd {
 namespace {
 
-/// "" where there is no such file; another text once it was written to.
+/// Another text once the file is another, or was written to; "" where there is none.
 std::string state_of_file(const std::string& path) {
-  if (!is_file(path)) return "";
-  std::error_code ignored;  // then the file is read anew, which tells what is wrong
-  return fmt::format("{} bytes of {}", std::filesystem::file_size(path, ignored),
-                     std::filesystem::last_write_time(path, ignored).time_since_epoch().count());
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return "";
+  const auto time = [](const timespec& moment) { return fmt::format("{}.{:09}", moment.tv_sec, moment.tv_nsec); };
+  return fmt::format("{}:{} {} {} {}", file.st_dev, file.st_ino, file.st_size, time(file.st_mtim), time(file.st_ctim));
 }
 
 /// What a task's data depend on.
-std::string origin_of(const RunConfig& config, const TextFormat& format) {
-  std::string origin = format.open_vocabulary ? "" : fmt::format("seed {}\n", config.seed);  // files have no seed
+std::string origin_of(const RunConfig& config, const Task& task) {
+  std::string origin = task.takes_seed() ? fmt::format("seed {}\n", config.seed) : "";
   for (const auto& [key, value] : settings_of(config))
     if (key.rfind("task.", 0) == 0) origin += fmt::format("{}: {} {}\n", key, value, state_of_file(value));
   return origin;
@@ -36,7 +34,7 @@ RunData load_data(const RunConfig& config) {
   static std::string origin;
   static RunData last;
   const auto task = config.task.make();
-  const std::string asked = origin_of(config, task->format());  // before the files are read
+  const std::string asked = origin_of(config, *task);  // before the files are read
   if (asked == origin) return last;
   last = {};  // which would take memory beside the others
   origin.clear();

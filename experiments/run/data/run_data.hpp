@@ -14,11 +14,11 @@ struct RunData {
 };
 
 /// Loads the data of a config's task. The arms and runs of a study have mostly the same, so a process keeps those it
-/// loaded last, and so do the runs that it forks: the same options and seed, and files that did not change meanwhile,
-/// give the same objects again. Throws Error as Task::load() and Dataset do.
+/// loaded last, for itself and the runs that it forks: the same options, the same seed where the task takes one, and
+/// files that did not change meanwhile give the same objects again. Throws Error as Task::load() and Dataset do.
 RunData load_data(const RunConfig& config);
 
-/// The same with the vocabularies in a folder, those of a run that is resumed for instance. Nothing is kept.
+/// The same with the vocabularies in a folder, those of a run that is resumed for instance. Not kept for later calls.
 RunData load_data(const RunConfig& config, const std::string& vocabulary);
 
 }  // namespace surd

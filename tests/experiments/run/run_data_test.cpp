@@ -4,7 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <utility>
 
 namespace {
 
@@ -48,6 +51,55 @@ TEST_CASE(
   CHECK(load_data(copy).dataset != first.dataset);
 }
 
+/// Takes another line of its file for each seed.
+class OneOfItsLines : public Task {
+ public:
+  struct Options {
+    std::string file;
+    void fields(Fields& f) { f("file", file, "of one line a seed"); }
+  };
+  explicit OneOfItsLines(Options options) : options_(std::move(options)) {}
+  TextFormat format() const override {
+    TextFormat format;
+    format.open_vocabulary = true;
+    return format;
+  }
+  Corpus load(std::uint64_t seed) const override {
+    std::ifstream file(options_.file);
+    TextPair pair;
+    for (std::uint64_t line = 0; line <= seed; ++line) std::getline(file, pair.source);
+    pair.target = pair.source;
+    Corpus corpus(format());
+    for (const char* name : {"train", "valid", "test"}) corpus.splits.push_back({name, {pair}});
+    return corpus;
+  }
+
+ private:
+  Options options_;
+};
+
+TEST_CASE("a task with files of its own that takes the seed is given each one, and its files are looked at") {
+  tasks().add<OneOfItsLines>("one_of_its_lines", "");
+  const TextRun run;
+  const std::string file = run.directory.write("lines", "a\nb\nc\n");
+  RunConfig config =
+      load_config(run.directory.write("own.yaml", "task: {name: one_of_its_lines, file: " + file + "}\nseed: 1\n"));
+  const auto line = [&] { return load_data(config).corpus->split("train").pairs.front().source; };
+  CHECK(line() == "b");
+  ++config.seed;
+  CHECK(line() == "c");
+  run.directory.write("lines", "a\nb\nde\n");
+  CHECK(line() == "de");
+}
+
+TEST_CASE("a file that cannot even be looked at is an error of its option") {
+  const TextRun run;
+  const std::string train = run.directory.path("train");
+  std::filesystem::remove(train);
+  std::filesystem::create_symlink("train", train);  // a loop
+  CHECK_THROWS_WITH_AS(load_data(run.config()), doctest::Contains("cannot read"), OptionError);
+}
+
 TEST_CASE("files that changed are read anew, also where they are as long as before") {
   const TextRun run;
   const RunConfig config = run.config();
@@ -60,7 +112,7 @@ TEST_CASE("files that changed are read anew, also where they are as long as befo
   CHECK(before.corpus->split("train").pairs.back().source == "b");
   CHECK(changed.corpus->split("train").pairs.back().source == "c");
   run.directory.write("train", "a b\nc a\nb\na\n");
-  std::filesystem::last_write_time(train, written);
+  std::filesystem::last_write_time(train, written + std::chrono::seconds(1));
   CHECK(load_data(config).corpus->split("train").pairs.size() == 4);
 }
 
