@@ -80,25 +80,29 @@ void Console::fail(std::string_view text) {
   to_stderr("{} {}\n", styled("error:", Style::red, STDERR_FILENO), text);
 }
 
-void Console::progress(std::uint64_t done, std::uint64_t total, std::string_view details, double underway) {
+std::string progress_text(const Progress& progress, double seconds, std::string_view details) {
+  const double done = static_cast<double>(progress.done) + progress.underway;
+  const double rate = seconds > 0 ? std::max(0.0, done - progress.at_start) / seconds : 0;
+  const std::string left = rate > 0 ? clock_time((static_cast<double>(progress.total) - done) / rate) : "?";
+  return fmt::format("{}/{}  {}  {}  {} left", progress.done, progress.total, rate_text(rate), details, left);
+}
+
+void Console::progress(const Progress& progress, std::string_view details) {
   if (!since_start_) {
     since_start_ = Stopwatch();
     since_drawn_ = Stopwatch();
-    first_done_ = done > 0 ? done - 1 : 0;
   }
   const bool terminal = is_terminal(STDERR_FILENO);
   if (since_drawn_.seconds() < (terminal ? seconds_between_bars : seconds_between_lines)) return;
   since_drawn_ = Stopwatch();
 
-  const double rate = (static_cast<double>(done - first_done_) + underway) / since_start_->seconds();
-  const std::string left = rate > 0 ? clock_time((static_cast<double>(total - done) - underway) / rate) : "?";
+  const double seconds = since_start_->seconds();
+  const std::string text = progress_text(progress, seconds, details);
   if (!terminal) {
-    to_stderr("{}  {}/{}  {}  {}  {} left\n", clock_time(since_start_->seconds()), done, total, rate_text(rate),
-              details, left);
+    to_stderr("{}  {}\n", clock_time(seconds), text);
     return;
   }
-  const std::string text = fmt::format("{}/{}  {}  {}  {} left", done, total, rate_text(rate), details, left);
-  const BarLine line = bar_line(done, total, text, columns_of(STDERR_FILENO));
+  const BarLine line = bar_line(progress.done, progress.total, text, columns_of(STDERR_FILENO));
   to_stderr("\r\033[K{}{}", styled(line.bar, Style::green, STDERR_FILENO), line.text);
   std::fflush(stderr);
   bar_shown_ = true;

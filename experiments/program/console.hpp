@@ -17,6 +17,15 @@
 /// that every room of experiments/ may use it. Start here, then read exit_code.hpp and usage_error.hpp.
 namespace surd {
 
+/// How far long work is.
+struct Progress {
+  std::uint64_t done = 0, total = 0;
+  double at_start = 0;  ///< how much was done before this process, which says nothing about its rate
+  double underway = 0;  ///< the fractions of unfinished items that are done, added up
+};
+/// "3/8  2.1/min  `details`  1:58 left", after so many seconds of this process.
+std::string progress_text(const Progress& progress, double seconds, std::string_view details);
+
 /// What a person sees: lines on standard output; colours only on a terminal and never with NO_COLOR (no-color.org).
 class Console {
  public:
@@ -27,17 +36,15 @@ class Console {
   void warn(std::string_view text);
   void fail(std::string_view text);
 
-  /// Progress of long work: a bar that is redrawn on a terminal, otherwise a plain line every few seconds, which begins
-  /// with the time since the first. Drawn on standard error, so that standard output can be kept. `underway`: how much
-  /// is done of those that are not done, which counts for the rate: 1.5 where three are half done.
-  void progress(std::uint64_t done, std::uint64_t total, std::string_view details, double underway = 0);
+  /// A bar that is redrawn on a terminal, otherwise a plain line every few seconds, which begins with the time since
+  /// the first. Drawn on standard error, so that standard output can be kept.
+  void progress(const Progress& progress, std::string_view details);
   /// Removes the bar before other lines are written.
   void end_progress();
 
  private:
   std::optional<Stopwatch> since_start_;  // of the progress that is shown
   Stopwatch since_drawn_;
-  std::uint64_t first_done_ = 0;
   bool bar_shown_ = false;
 };
 

@@ -30,10 +30,10 @@ Json json_of(const StudyFolder& folder) {
   const Study study = folder.study();
   StudyResults results(folder, study);
   const StudyCounts counts = count(study, folder, results);
-  return {{"planned", counts.planned},   {"at_most", runs_at_most(study)},
-          {"finished", counts.finished}, {"diverged", counts.diverged},
-          {"failed", counts.failed},     {"running", counts.running},
-          {"reused", counts.reused},     {"complete", counts.ended() == counts.planned}};
+  return {
+      {"planned", counts.planned},   {"at_most", runs_at_most(study)}, {"finished", counts.finished},
+      {"diverged", counts.diverged}, {"failed", counts.failed},        {"running", counts.running},
+      {"underway", counts.underway}, {"reused", counts.reused},        {"complete", counts.ended() == counts.planned}};
 }
 
 void print_status(const StudyFolder& folder) {

@@ -209,7 +209,7 @@ std::vector<std::string> status_lines(const Study& study, const StudyFolder& fol
   std::vector<std::string> lines = describe(study);
   const StudyCounts all = count(study, folder, results);
   lines.push_back(fmt::format("runs        {} of {} made: {} finished, {} diverged, {} failed; {}{}", all.ended(),
-                              all.planned, all.finished, all.diverged, all.failed, all.running_text(),
+                              all.planned, all.finished, all.diverged, all.failed, running_text(all),
                               all.reused > 0 ? fmt::format("; {} reused", all.reused) : ""));
   if (const std::size_t most = runs_at_most(study); most > all.planned && all.ended() < all.planned)
     lines.push_back(fmt::format("            (with all of the tuning at most {})", most));

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <iterator>
 #include <thread>
 #include <utility>
@@ -39,29 +40,39 @@ void wait_for(const std::string& run) {
   }
 }
 
-/// The last update that a run has logged so far.
+/// The last update that a run has logged so far; 0 where there is none.
 std::uint64_t last_logged(const std::string& metrics) {
-  const std::string text = read_file(metrics);
+  constexpr std::streamoff enough = 4096;  // bytes, for a line and one that is still being written
+  std::ifstream file(metrics, std::ios::binary | std::ios::ate);
+  file.seekg(std::max<std::streamoff>(0, file.tellg() - enough));
+  const std::string text(std::istreambuf_iterator<char>(file), {});
   const std::size_t end = text.rfind('\n');
   if (end == std::string::npos || end == 0) return 0;
   const std::size_t begin = text.rfind('\n', end - 1) + 1;  // 0 behind npos
   return JsonObject(std::string_view(text).substr(begin, end - begin), metrics, "").count("update");
 }
 
-/// The share of its updates that a run which is being made has behind it, as far as its log tells.
-double share_made(const Study& study, const StudyFolder& folder, const PlannedRun& run) {
-  double share = 0;
+/// The share of its updates that a run has behind it, as far as the logs of those attempts tell whose names are
+/// `chosen`.
+template <class Chosen>
+double share_made(const Study& study, const StudyFolder& folder, const PlannedRun& run, const Chosen& chosen) {
   const std::string attempts = folder.attempts(run.id(study));
-  for (const std::string& name : names_in(attempts)) {
-    if (Attempt::has_failed(name)) continue;
-    try {
-      const std::uint64_t update = last_logged(RunFolder(attempts + "/" + name).metrics());
-      const std::size_t updates = study.config(run.arm, run.settings, run.seed).train.updates;
-      share = std::max(share, static_cast<double>(update) / static_cast<double>(updates));
-    } catch (const Error&) {  // it has logged nothing yet, or has just ended
+  double share = 0;
+  try {
+    for (const std::string& name : names_in(attempts)) {
+      if (!chosen(name)) continue;
+      const auto update = static_cast<double>(last_logged(RunFolder(attempts + "/" + name).metrics()));
+      share =
+          std::max(share, update / static_cast<double>(study.config(run.arm, run.settings, run.seed).train.updates));
     }
+  } catch (const Error&) {  // the run has just ended, or a log is damaged
   }
-  return std::min(share, 1.0);
+  return std::min(1.0, share);
+}
+
+/// The same of the attempt that a worker is at.
+double share_made(const Study& study, const StudyFolder& folder, const PlannedRun& run, const std::string& worker) {
+  return share_made(study, folder, run, [&](const std::string& name) { return Attempt::is_made_by(name, worker); });
 }
 
 }  // namespace
@@ -121,10 +132,10 @@ void StudyCounts::add(const RunResult& result) {
   reused += !result.reused_from.empty();
 }
 
-std::string StudyCounts::running_text() const {
-  const std::string made =
-      running > 0 ? fmt::format(", {:.0f} % made", 100 * underway / static_cast<double>(running)) : "";
-  return fmt::format("{} running{}", running, made);
+std::string running_text(const StudyCounts& counts) {
+  const auto running = static_cast<double>(counts.running);
+  const std::string through = running > 0 ? fmt::format(", {:.0f} % through", 100 * counts.underway / running) : "";
+  return fmt::format("{} running{}", counts.running, through);
 }
 
 StudyCounts count(const Study& study, const StudyFolder& folder, StudyResults& results) {
@@ -135,12 +146,26 @@ StudyCounts count(const Study& study, const StudyFolder& folder, StudyResults& r
     ++counts.planned;
     if (const RunResult* result = results.outcome(id)) {
       counts.add(*result);
-    } else if (leased(folder.path(), id)) {
+    } else if (const auto worker = worker_at(folder.path(), id)) {
       ++counts.running;
-      counts.underway += share_made(study, folder, run);
+      counts.underway += share_made(study, folder, run, *worker);
     }
   }
   return counts;
+}
+
+double underway_before(const Study& study, const StudyFolder& folder, StudyResults& results) {
+  const bool go_on = folder.keep_checkpoints();
+  double shares = 0;
+  for (const PlannedRun& run : plan(study, results.known())) {
+    const std::string id = run.id(study);
+    if (results.ended(id)) continue;
+    if (go_on)
+      shares += share_made(study, folder, run, [](const std::string&) { return true; });
+    else if (const auto worker = worker_at(folder.path(), id))
+      shares += share_made(study, folder, run, *worker);
+  }
+  return shares;
 }
 
 }  // namespace surd

@@ -50,10 +50,14 @@ struct StudyCounts {
   std::size_t ended() const { return finished + diverged + failed; }
   /// Counts a run that has ended, whose plan is counted already.
   void add(const RunResult& result);
-  /// "2 running, 61 % made": of their updates.
-  std::string running_text() const;
 };
+/// "2 running, 61 % through": how many of their updates those have made, on average.
+std::string running_text(const StudyCounts& counts);
 /// Refreshes the results.
 StudyCounts count(const Study& study, const StudyFolder& folder, StudyResults& results);
+
+/// The shares of their updates, added up, that runs which have not ended have behind them before more are made: what
+/// others are at, and what is gone on with from checkpoints.
+double underway_before(const Study& study, const StudyFolder& folder, StudyResults& results);
 
 }  // namespace surd

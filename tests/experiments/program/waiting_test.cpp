@@ -43,6 +43,17 @@ TEST_CASE("what seldom happens is counted by the minute or the hour") {
   CHECK(rate_text(1 / 900.0) == "4.0/h");
 }
 
+TEST_CASE("the time left is that of the rate of this process, which counts what is done of unfinished items") {
+  CHECK(progress_text({0, 10}, 60, "two running") == "0/10  0.0/s  two running  ? left");
+  CHECK(progress_text({0, 10, 0, 0.5}, 60, "") == "0/10  0.5/min    19:00 left");
+  CHECK(progress_text({1, 10, 0, 1}, 60, "") == "1/10  2.0/min    4:00 left");
+  CHECK(progress_text({500, 1000, 500, 1}, 60, "") == "500/1000  1.0/min    8:19:00 left");
+  CHECK(progress_text({501, 1000, 500.5, 0}, 60, "") == "501/1000  0.5/min    16:38:00 left");
+  CHECK(progress_text({499, 1000, 500, 0}, 60, "") == "499/1000  0.0/s    ? left");  // some were made undone
+  CHECK(progress_text({10, 10}, 1, "") == "10/10  10.0/s    0:00 left");
+  CHECK(progress_text({3, 10}, 0, "") == "3/10  0.0/s    ? left");
+}
+
 TEST_CASE("who waits for longer than the patience is told what for, again and again, and nobody else") {
   const Waiting::Seconds ages(1e5), moment(1e-3);
   CHECK(errors_of([&](const auto&) {

@@ -123,6 +123,8 @@ std::size_t Attempt::fail() {
 
 bool Attempt::has_failed(const std::string& name) { return has_suffix(name, failed_suffix); }
 
+bool Attempt::is_made_by(const std::string& name, const std::string& worker) { return fs::path(name).stem() == worker; }
+
 void Attempt::discard() const { remove_quietly(path_); }
 
 /// What other workers are at, or were when they died, goes with the folder of all attempts once the study is complete.

@@ -37,6 +37,8 @@ class Attempt {
   std::size_t fail();
   /// Whether a name in attempts/ID is that of one that failed; it begins with its worker's.
   static bool has_failed(const std::string& name);
+  /// Whether it is that of one which this worker is at.
+  static bool is_made_by(const std::string& name, const std::string& worker);
   /// Removes what it made.
   void discard() const;
   /// The same, and leaves an empty folder.

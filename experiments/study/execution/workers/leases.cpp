@@ -212,9 +212,11 @@ bool Leases::move_away(const std::string& id, const std::string& owner) {
   return meant;
 }
 
-bool leased(const std::string& folder, const std::string& id) {
-  const std::string owner = text_if_there(folder + "/leases/" + id);
-  return !owner.empty() && !is_gone(owner_of(owner));
+std::optional<std::string> worker_at(const std::string& folder, const std::string& id) {
+  const std::string lease = text_if_there(folder + "/leases/" + id);
+  if (lease.empty()) return std::nullopt;
+  const Owner owner = owner_of(lease);
+  return is_gone(owner) ? std::nullopt : std::optional(owner.worker);
 }
 
 }  // namespace surd

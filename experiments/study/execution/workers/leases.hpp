@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -88,7 +89,8 @@ class Leases {
 /// Whether a name that Leases gave a worker, with or without what stands behind it, is of this machine.
 bool is_of_host(const std::string& worker, const std::string& host);
 
-/// Whether a run that has not ended has a lease, of a worker that is not known to be gone.
-bool leased(const std::string& folder, const std::string& id);
+/// The worker that has the lease of a run which has not ended; nothing where none has, or it is known to be gone; ""
+/// where the lease does not name it.
+std::optional<std::string> worker_at(const std::string& folder, const std::string& id);
 
 }  // namespace surd

@@ -243,11 +243,12 @@ class Worker {
     return true;
   }
 
-  /// In what the files that a run read differ from what the study's first run read from them, a line a split; "" where
-  /// they do not, and of generated data.
+  /// In what the files that a run read differ from what the study's first run read from them (with its seed, where the
+  /// task takes one), a line a split; "" where they do not, and of generated data.
   std::string other_data(const Attempt& attempt, const RunConfig& config) const {
-    if (!config.task.make()->format().open_vocabulary) return "";
-    std::string files;
+    const auto task = config.task.make();
+    if (!task->format().open_vocabulary) return "";
+    std::string files = task->takes_seed() ? fmt::format("seed={}\n", config.seed) : "";
     for (const auto& [key, value] : settings_of(config))
       if (key.rfind("task.", 0) == 0 && is_file(value)) files += key + "=" + value + "\n";
     const std::string first = folder_.data() + "/" + hash_of(files), name = "/data.json";

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <string>
 #include <thread>
 
 namespace surd {
@@ -117,6 +118,8 @@ double time_run(const ConfigFile& file) {
 PoolEnd run_workers(const StudyFolder& folder, const Study& study, std::size_t jobs, Console& console) {
   const StopSignals signals;
   StudyResults results(folder, study);
+  const StudyCounts before = count(study, folder, results);
+  const double underway = underway_before(study, folder, results);
   Pool pool(folder, study, jobs);
   for (bool told = false; !pool.empty();) {
     if (signals.received() != 0 && !told) {
@@ -126,10 +129,11 @@ PoolEnd run_workers(const StudyFolder& folder, const Study& study, std::size_t j
     }
     const Stopwatch watch;
     const StudyCounts counts = count(study, folder, results);
-    console.progress(counts.ended(), counts.planned,
-                     fmt::format("{}, {} diverged, {} failed{}", counts.running_text(), counts.diverged, counts.failed,
-                                 counts.reused > 0 ? fmt::format(", {} reused", counts.reused) : ""),
-                     counts.underway);
+    // What is taken from another study was not made here.
+    const double at_start = static_cast<double>(before.ended() + counts.reused - before.reused) + underway;
+    console.progress({counts.ended(), counts.planned, at_start, counts.underway},
+                     fmt::format("{}, {} diverged, {} failed{}", running_text(counts), counts.diverged, counts.failed,
+                                 counts.reused > 0 ? fmt::format(", {} reused", counts.reused) : ""));
     // However many runs there are, looking at them takes a hundredth of a core at most.
     const double pause = std::max(0.2, 100 * watch.seconds());
     for (const Stopwatch waited; waited.seconds() < pause && !pool.empty() && (told || signals.received() == 0);) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "experiments/study/execution/study_results.hpp"
 #include "experiments/study/execution/workers/leases.hpp"
 #include "tests/experiments/study/study_process.hpp"
 

@@ -35,7 +35,7 @@ TEST_CASE("a run has one worker until that gives it back, and none once it has e
   const auto one = folder.worker(), other = folder.worker();
   CHECK(one->worker() != other->worker());
   CHECK(one->take("arm/seed-1"));
-  CHECK(leased(folder.directory.path(), "arm/seed-1"));
+  CHECK(worker_at(folder.directory.path(), "arm/seed-1"));
   CHECK_FALSE(one->take("arm/seed-1"));
   CHECK_FALSE(other->take("arm/seed-1"));
   CHECK_FALSE(other->take_over("arm/seed-1"));
@@ -43,7 +43,7 @@ TEST_CASE("a run has one worker until that gives it back, and none once it has e
   other->give_back("arm/seed-1");  // which it has not
   CHECK_FALSE(other->take("arm/seed-1"));
   one->give_back("arm/seed-1");
-  CHECK_FALSE(leased(folder.directory.path(), "arm/seed-1"));
+  CHECK_FALSE(worker_at(folder.directory.path(), "arm/seed-1"));
   CHECK(other->take("arm/seed-1"));
   other->settle("arm/seed-1");
   CHECK_FALSE(one->take("arm/seed-1"));
@@ -119,10 +119,10 @@ TEST_CASE("a run is free at once when its worker is killed on the same machine")
   for (const int end : ready) ::close(end);
   CHECK(held == '1');
   CHECK_FALSE(observer->take_over("arm/seed-1"));
-  CHECK(leased(folder.directory.path(), "arm/seed-1"));
+  CHECK(worker_at(folder.directory.path(), "arm/seed-1"));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  CHECK_FALSE(leased(folder.directory.path(), "arm/seed-1"));
+  CHECK_FALSE(worker_at(folder.directory.path(), "arm/seed-1"));
   CHECK(observer->take_over("arm/seed-1"));
   CHECK_FALSE(observer->take_over("arm/seed-2"));  // nobody ever had it
 }

@@ -27,7 +27,7 @@ TEST_CASE("a worker that is out of time or has nothing to do ends with 75, and o
   CHECK(names_in(attempts).size() == 1);
 
   const pid_t other = start({"study", "work", study.path()});
-  for (int i = 0; i < 6000 && !leased(study.path(), "alone/seed-1"); ++i) wait_milliseconds(5);
+  for (int i = 0; i < 6000 && !worker_at(study.path(), "alone/seed-1"); ++i) wait_milliseconds(5);
   const Outcome idle = shell(study.work("--idle 0.5s"));
   ::kill(other, SIGTERM);
   ::waitpid(other, nullptr, 0);
@@ -91,7 +91,7 @@ TEST_CASE("a worker asks Slurm to run its task again, and only where Slurm start
   const pid_t worker = start({"study", "work", study.path(), "--requeue"});
   ::unsetenv("SLURM_JOB_ID");
   ::setenv("PATH", own_path.c_str(), 1);
-  for (int i = 0; i < 6000 && !leased(study.path(), "alone/seed-1"); ++i) wait_milliseconds(5);
+  for (int i = 0; i < 6000 && !worker_at(study.path(), "alone/seed-1"); ++i) wait_milliseconds(5);
   ::kill(worker, SIGTERM);
   int status = 0;
   ::waitpid(worker, &status, 0);
@@ -121,38 +121,55 @@ TEST_CASE("the status of a study and of a group is told as JSON") {
   CHECK(program("study status --json " + study.directory.path()).exit_code == 2);
 }
 
-TEST_CASE("the status of a study tells which share of their updates the runs that are being made have behind them") {
+TEST_CASE("the status of a study tells how far the runs are that workers are at") {
   const BegunStudy study(StudyFile::whole(seeds(2) + "set: {train.updates: 400}\n"));
   const auto status = [&] { return program("study status " + study.path()).output; };
   CHECK(contains(status(), "; 0 running\n"));
   Leases leases(study.path());
   REQUIRE(leases.take("alone/seed-1"));
   REQUIRE(leases.take("alone/seed-2"));
-  CHECK(contains(status(), "; 2 running, 0 % made\n"));
+  CHECK(contains(status(), "; 2 running, 0 % through\n"));
   const auto log = [&](const std::string& id, const std::string& attempt, const std::string& lines) {
     const std::string folder = study.folder().attempts(id) + "/" + attempt;
     make_folders(folder);
     write_file_atomically(folder + "/metrics.jsonl", lines);
   };
-  const std::string half = R"({"event":"update","update":100})"
-                           "\n"
-                           R"({"event":"update","update":200})"
-                           "\n";
-  log("alone/seed-1", "a", half + R"({"event":"update","upd)");  // the last line is being written
-  log("alone/seed-2", "a.failed", half);
-  log("alone/seed-2", "b", "");
-  CHECK(contains(status(), "; 2 running, 25 % made\n"));
+  const auto update = [](int number) { return fmt::format("{{\"event\":\"update\",\"update\":{}}}\n", number); };
+  const std::string worker = leases.worker();
+  log("alone/seed-1", worker + ".2", update(100) + update(200) + R"({"event":"update","upd)");  // is being written
+  log("alone/seed-2", "dead-1-00000000.1", update(300));
+  log("alone/seed-2", worker + ".1.failed", update(300));
+  log("alone/seed-2", worker + ".2", "");
+  CHECK(contains(status(), "; 2 running, 25 % through\n"));
   leases.give_back("alone/seed-2");
-  CHECK(contains(status(), "; 1 running, 50 % made\n"));
-  log("alone/seed-1", "a", "no log\n");
-  CHECK(contains(status(), "; 1 running, 0 % made\n"));
+  CHECK(contains(status(), "; 1 running, 50 % through\n"));
+  std::string many;
+  for (int number = 1; number <= 300; ++number) many += update(number);
+  log("alone/seed-1", worker + ".2", many);
+  CHECK(contains(status(), "; 1 running, 75 % through\n"));
+  const Study planned = study.folder().study();
+  StudyResults results(study.folder(), planned);
+  CHECK(underway_before(planned, study.folder(), results) == 0.75);
+  log("alone/seed-1", worker + ".2", "no log\n");
+  CHECK(contains(status(), "; 1 running, 0 % through\n"));
+}
+
+TEST_CASE("what is gone on with from checkpoints is underway before a worker is at it") {
+  const BegunStudy study(StudyFile::whole(seeds(2) + "set: {train.updates: 400}\n"), "--keep-checkpoints");
+  const std::string attempt = study.folder().attempts("alone/seed-2") + "/gone-1-00000000.1.stopped";
+  make_folders(attempt);
+  write_file_atomically(attempt + "/metrics.jsonl", "{\"event\":\"update\",\"update\":100}\n");
+  const Study planned = study.folder().study();
+  StudyResults results(study.folder(), planned);
+  CHECK(underway_before(planned, study.folder(), results) == 0.25);
+  CHECK(count(planned, study.folder(), results).underway == 0);
 }
 
 TEST_CASE("a worker notices that the study's folder was removed, and does not make it anew") {
   const BegunStudy study(StudyFile::whole(seeds(1) + long_run));
   const std::string moved = study.path() + "-moved";
   const pid_t worker = start({"study", "work", study.path(), "--lease", "1s"});
-  for (int i = 0; i < 6000 && !leased(study.path(), "alone/seed-1"); ++i) wait_milliseconds(5);
+  for (int i = 0; i < 6000 && !worker_at(study.path(), "alone/seed-1"); ++i) wait_milliseconds(5);
   fs::rename(study.path(), moved);
   int status = 0;
   ::waitpid(worker, &status, 0);
