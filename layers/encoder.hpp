@@ -39,8 +39,8 @@ class EncoderBlock : public Module {
   Residual feed_forward_residual_;
 };
 
-/// A stack of blocks, and a last norm where the blocks normalise before their sub-layers. On a tape that does not record,
-/// what a block computed but its result is gone once it has run, see Tape::forget.
+/// A stack of blocks, and a last norm where the blocks normalise before their sub-layers. On a tape that does not
+/// record, what a block computed but its result is gone once it has run, see Tape::forget.
 class Encoder : public Module {
  public:
   Encoder(const Scope& scope, std::size_t blocks, const BlockArguments& arguments);
